@@ -136,7 +136,7 @@ fn main() {
     ] {
         let shown = drawn(n, 8_000, 0.1, Sampling::Uniform);
         let hypothesis =
-            trained(&task(name, &params, Some(1), None), &shown, &Run::default()).hypothesis;
+            trained(&task(name, &params, Some(1), None), &shown, &Run::default()).predictor;
         let data = drawn(n, count, 0.1, Sampling::Uniform);
         compare(&format!("evaluate {name}, n = {n}"), cores, |run| {
             evaluate(&hypothesis, &data, 0.0, run).expect("nobody stops it")
@@ -144,7 +144,7 @@ fn main() {
         compare(&format!("predict {name}, n = {n}"), cores, |run| {
             let mut positive = 0;
             for_each_decisions_until(&hypothesis, &data, 0.0, &run.stop, |decisions| {
-                positive += decisions.iter().filter(|one| one.is_positive).count();
+                positive += decisions.iter().filter(|one| one.is_positive()).count();
                 std::ops::ControlFlow::Continue(())
             });
             positive

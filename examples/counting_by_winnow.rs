@@ -72,8 +72,8 @@ fn ask(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) {
     query.push_row(counting.query.words());
     let query = Data::new(Features::Boolean(query), Labels::Unlabelled);
     let mut answer = false;
-    for_each_decisions(&outcome.hypothesis, &query, 0.0, |decisions| {
-        answer = decisions[0].is_positive;
+    for_each_decisions(&outcome.predictor, &query, 0.0, |decisions| {
+        answer = decisions[0].is_positive();
         ControlFlow::Continue(())
     });
     let truth = satisfying(variables, clauses) >= at_least;

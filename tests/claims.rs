@@ -22,6 +22,7 @@ use halfspace_core::learners::engine::session::{Session, SessionPlan};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Assume, GeneratedSpec};
@@ -186,7 +187,7 @@ fn generated(n: usize, target: &BitVector, is_drawn: bool) -> DataSpec {
 }
 
 /// A model that learnt from generated data of these seeds, or from unknown data.
-fn of_model(hypothesis: Hypothesis, data_seeds: Option<&[u64]>) -> LoadedModel {
+fn of_model(predictor: Predictor, data_seeds: Option<&[u64]>) -> LoadedModel {
     let mut lineage = Lineage::unknown();
     if let Some(seeds) = data_seeds {
         lineage = Lineage::nothing();
@@ -194,25 +195,25 @@ fn of_model(hypothesis: Hypothesis, data_seeds: Option<&[u64]>) -> LoadedModel {
     }
     LoadedModel {
         lineage: Arc::new(lineage),
-        ..LoadedModel::from(hypothesis)
+        ..LoadedModel::from(predictor)
     }
 }
 
 fn claim(outcome: &RunOutcome, target: &BitVector) -> Claim {
     Claim {
         confidence: outcome.termination.confidence,
-        is_right: outcome.hypothesis == Hypothesis::BinaryWeights(target.clone()),
+        is_right: outcome.predictor == Hypothesis::BinaryWeights(target.clone()).into(),
     }
 }
 
 /// A hypothesis that is consistent with all examples of a sample but the last.
-fn learnt_from_all_but_one(data: &Data, seed: u64) -> Hypothesis {
+fn learnt_from_all_but_one(data: &Data, seed: u64) -> Predictor {
     let most = data.rows(0..data.examples() - 1);
     let mut first = Training::on("directed-drift", DataSpec::default(), Some(most), seed);
     first.stop = json!({"max_passes": 100_000});
     let outcome = first.run();
     assert_eq!(outcome.training.unwrap().errors, 0, "it has learnt them");
-    outcome.hypothesis
+    outcome.predictor
 }
 
 /// A warm start at confidence 0.9 on 14 examples, from a model that learnt 13 of them.
@@ -232,7 +233,8 @@ fn after_a_model(seed: u64, is_mutated: bool) -> Claim {
 /// The same warm start with the model's weights in the parameter `initial`.
 fn after_given_weights(seed: u64) -> Claim {
     let (data, target) = sample(9, Sampling::UniformPositive, seed, 14);
-    let Hypothesis::BinaryWeights(weights) = learnt_from_all_but_one(&data, seed) else {
+    let Predictor::One(Hypothesis::BinaryWeights(weights)) = learnt_from_all_but_one(&data, seed)
+    else {
         panic!("binary weights");
     };
     let spec = declared(Assume::UniformPositive);
@@ -253,7 +255,7 @@ fn after_the_same_stream(seed: u64, seeds: Option<&[u64]>, is_drawn: bool) -> Cl
     let mut first = Training::on("directed-drift", generated(9, &target, false), None, seed);
     first.data.generated.as_mut().unwrap().count = Some(14);
     first.stop = json!({"max_passes": 100_000});
-    let model = first.run().hypothesis;
+    let model = first.run().predictor;
     let mut next = Training::on(
         "directed-drift",
         generated(9, &target, is_drawn),
@@ -395,7 +397,7 @@ fn session(seed: u64, times: usize, params: Value, assume: Option<Assume>) -> Cl
     }
     Claim {
         confidence: session.confidence(),
-        is_right: session.hypothesis() == Hypothesis::BinaryWeights(target),
+        is_right: session.predictor() == Hypothesis::BinaryWeights(target).into(),
     }
 }
 
@@ -419,7 +421,7 @@ fn fresh_session(seed: u64) -> Claim {
     session.learn(&data, &Run::default()).unwrap();
     Claim {
         confidence: session.confidence(),
-        is_right: session.hypothesis() == Hypothesis::BinaryWeights(target),
+        is_right: session.predictor() == Hypothesis::BinaryWeights(target).into(),
     }
 }
 

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, StopFlag};
-use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::examples::Examples;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -108,11 +108,11 @@ pub fn limit(limits: &Limits, stop: &StopFlag) -> Option<AbortOnDropHandle<()>> 
 pub fn limit_decisions(
     limits: &Limits,
     stop: &StopFlag,
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     examples: &dyn Examples,
 ) -> Option<AbortOnDropHandle<()>> {
     let count = examples.shape().examples as u64;
-    match hypothesis.words_of_work().saturating_mul(count) {
+    match predictor.words_of_work().saturating_mul(count) {
         ..=INLINE_WORDS_MAX => None,
         _ => limit(limits, stop),
     }

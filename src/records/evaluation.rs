@@ -97,7 +97,9 @@ pub fn score_value(score: &Score) -> Value {
             numerator,
             denominator,
         } => Value::String(format!("{numerator}/{denominator}")),
-        Score::Real(score) => Number::from_f64(*score).map_or(Value::Null, Value::Number),
+        Score::Multiple { value: score, .. } | Score::Real(score) => {
+            Number::from_f64(*score).map_or(Value::Null, Value::Number)
+        }
     }
 }
 
@@ -131,7 +133,7 @@ impl EvaluateResult {
 }
 
 fn wrong_document(wrong: &WrongExample, bytes_left: &mut usize) -> WrongDocument {
-    let prediction = if wrong.decision.is_positive { 1 } else { -1 };
+    let prediction = if wrong.decision.is_positive() { 1 } else { -1 };
     let mut score = Value::Null;
     if *bytes_left > 0 {
         let value = score_value(&wrong.decision.score);

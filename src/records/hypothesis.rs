@@ -15,6 +15,7 @@ use halfspace_core::learners::kernel::kernel_winnow_weights::{
     ACTIVE_MAX, KernelWinnowWeights, SupportExample,
 };
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading};
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::winnow;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 
@@ -108,6 +109,15 @@ pub enum HypothesisDocument {
         #[schema(value_type = f64, minimum = 0)]
         threshold: Number,
     },
+    /// One hypothesis per class of more than two, in the order of the classes. The prediction is the class with the
+    /// largest score, or the first among equals.
+    Committee {
+        /// Number of features.
+        n: usize,
+        /// The hypothesis of each class, all of one kind.
+        #[schema(no_recursion)]
+        members: Vec<HypothesisDocument>,
+    },
 }
 
 /// A number, or a decimal string in place of a number that readers would round.
@@ -128,6 +138,7 @@ impl HypothesisDocument {
             Self::KernelWinnow { .. } => kernel_winnow::KIND,
             Self::Kernel { .. } => "kernel",
             Self::Bounded { .. } => "bounded",
+            Self::Committee { .. } => "committee",
         }
     }
 
@@ -139,7 +150,20 @@ impl HypothesisDocument {
             | Self::Winnow { n, .. }
             | Self::KernelWinnow { n, .. }
             | Self::Kernel { n, .. }
-            | Self::Bounded { n, .. } => *n,
+            | Self::Bounded { n, .. }
+            | Self::Committee { n, .. } => *n,
+        }
+    }
+}
+
+impl From<&Predictor> for HypothesisDocument {
+    fn from(predictor: &Predictor) -> Self {
+        match predictor {
+            Predictor::One(hypothesis) => hypothesis.into(),
+            Predictor::Committee(members) => Self::Committee {
+                n: predictor.n(),
+                members: members.iter().map(Self::from).collect(),
+            },
         }
     }
 }
@@ -297,6 +321,9 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 inhibition,
                 threshold,
             } => bounded(*n, weights, inhibition, threshold).map(Self::Bounded),
+            HypothesisDocument::Committee { .. } => {
+                wrong("a committee is the hypothesis of a session and not of a model".to_owned())
+            }
         }
     }
 }

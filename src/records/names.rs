@@ -25,6 +25,14 @@ pub struct Names {
     pub table: Option<Arc<TableEncoding>>,
 }
 
+/// The number that stands for a class in answers: 1 or -1, or the code of one of more than two classes.
+pub fn label_number(class: u32, classes: usize) -> i64 {
+    match (class, classes) {
+        (0, ..=2) => -1,
+        (class, _) => class.into(),
+    }
+}
+
 impl Names {
     /// Returns the names that came with a body.
     pub fn of<D>(parsed: &Parsed<D>) -> Self {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use halfspace_core::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow, words_for};
+use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_formats::{Assume, Classes, LabelRule, RowsKind};
 
@@ -121,39 +122,44 @@ pub enum LogEntry {
 /// The digest of the data that a client sent.
 pub type SentDigest = [u8; 32];
 
-/// Bits of the byte for the kind.
+/// Bits of the byte for the kind. The upper four bits are the number of bit planes of the class codes, less one.
 const LABELLED: u8 = 1;
 const REAL: u8 = 2;
 const DIGEST: u8 = 4;
 const SPARSE: u8 = 8;
+const PLANES_SHIFT: u32 = 4;
 
 /// Packs the first `rows` examples of some data as bytes, with the digest of all data of the request, if it is kept.
 ///
 /// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), the
-/// labels (1 bit each) and the rows. Dense rows are bits in bytes or doubles. A sparse row is the number of its active
-/// features, their numbers (4 bytes each), and their values as doubles unless the rows are Boolean. All numbers are
-/// little-endian.
+/// class codes (1 bit each in each plane) and the rows. Dense rows are bits in bytes or doubles. A sparse row is the
+/// number of its active features, their numbers (4 bytes each), and their values as doubles unless the rows are
+/// Boolean. All numbers are little-endian.
 #[must_use]
 pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
-    let is_labelled = data.labels().are_given();
+    let codes = match data.labels() {
+        Labels::Labelled(codes) => Some(codes),
+        Labels::HalfSpace | Labels::Unlabelled => None,
+    };
+    let planes = codes.map_or(0, ClassCodes::planes);
     let is_real = data.features().is_real();
     let kinds = [
-        (is_labelled, LABELLED),
+        (codes.is_some(), LABELLED),
         (is_real, REAL),
         (matches!(data.features(), Features::Sparse(_)), SPARSE),
         (sent.is_some(), DIGEST),
     ];
-    let mut bytes = vec![
-        kinds
-            .iter()
-            .map(|&(is_set, bit)| u8::from(is_set) * bit)
-            .sum(),
-    ];
+    let kind: u8 = kinds
+        .iter()
+        .map(|&(is_set, bit)| u8::from(is_set) * bit)
+        .sum();
+    let mut bytes = vec![kind | (planes.saturating_sub(1) as u8) << PLANES_SHIFT];
     bytes.extend_from_slice(&(rows as u32).to_le_bytes());
     bytes.extend(sent.into_iter().flatten());
-    if let Some(labels) = data.labels().signs() {
+    for plane in 0..planes {
         let mut kept = BitVector::zeros(rows);
-        (0..rows).for_each(|row| kept.set(row, labels.get(row)));
+        let code = |row| codes.map_or(0, |codes| codes.get(row));
+        (0..rows).for_each(|row| kept.set(row, code(row) >> plane & 1 == 1));
         push_bits(&mut bytes, &kept);
     }
     match data.features() {
@@ -195,7 +201,8 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
     let (&kind, rest) = bytes.split_first()?;
     let (rows, mut rest) = rest.split_first_chunk()?;
     let rows = u32::from_le_bytes(*rows) as usize;
-    if rows == 0 || kind > (LABELLED | REAL | DIGEST | SPARSE) {
+    let planes = (kind >> PLANES_SHIFT) + 1;
+    if rows == 0 || planes > 1 && kind & LABELLED == 0 {
         return None;
     }
     let sent = match kind & DIGEST {
@@ -208,7 +215,10 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
     };
     let labels = match kind & LABELLED {
         0 => Labels::HalfSpace,
-        _ => Labels::of_signs(take_bits(&mut rest, rows)?),
+        _ => {
+            let planes = (0..planes).map(|_| take_bits(&mut rest, rows));
+            Labels::Labelled(ClassCodes::of_planes(planes.collect::<Option<_>>()?))
+        }
     };
     let is_real = kind & REAL != 0;
     let features = if kind & SPARSE != 0 {
@@ -298,6 +308,8 @@ mod tests {
                 values.extend((0..n).map(|j| (row as f64) / 3.0 - j as f64));
             }
             let labels = BitVector::from_words(rows, vec![0b101_1001_0110]);
+            let others = BitVector::from_words(rows, vec![0b011_0000_1111]);
+            let codes = ClassCodes::of_planes(vec![labels.clone(), labels.clone(), others]);
             let real = RealMatrix::from_values(n, values);
             let mut sparse = [false, true].map(|is_real| SparseMatrix::new(n, is_real));
             for row in 0..rows {
@@ -313,7 +325,11 @@ mod tests {
                 .into_iter()
                 .chain([Features::Boolean(matrix), Features::Real(real)])
             {
-                for labels in [Labels::HalfSpace, Labels::of_signs(labels.clone())] {
+                for labels in [
+                    Labels::HalfSpace,
+                    Labels::of_signs(labels.clone()),
+                    Labels::Labelled(codes.clone()),
+                ] {
                     let data = Data::new(features.clone(), labels);
                     for sent in [None, Some([7; 32])] {
                         let bytes = pack(&data, rows, sent.as_ref());

@@ -140,7 +140,7 @@ impl From<&BestSeen> for BestDocument {
             errors: best.training.errors,
             examples: best.training.examples,
             pass: best.pass,
-            hypothesis: Some(HypothesisDocument::from(&best.hypothesis)),
+            hypothesis: Some(HypothesisDocument::from(&best.predictor)),
         }
     }
 }

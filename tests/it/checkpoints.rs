@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::bits::BitVector;
+use halfspace_core::learners::catalogue::{self, CATALOGUE};
+use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::bound::Bound;
 use halfspace_core::learners::engine::check::check;
 use halfspace_core::learners::engine::entry::{LearnerEntry, Setup};
@@ -17,7 +19,7 @@ use halfspace_core::learners::engine::parameters::{ParameterError, ParameterKind
 use halfspace_core::learners::engine::random::{Generator, Seed};
 use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::rule::{
-    BatchRule, Kind, OnlineRule, Order, Rule, SearchRule,
+    BatchRule, Kind, MemberRule, OnlineRule, Order, Rule, SearchRule,
 };
 use halfspace_core::learners::engine::run::{
     Checkpoints, Counts, Interrupt, Run, RunLimits, StopFlag,
@@ -28,8 +30,10 @@ use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
 use halfspace_core::learners::engine::update::Update;
 use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::block::Block;
-use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::sample::classes::ClassCodes;
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_core::learners::sample::source::{SharedSample, Stream};
 use halfspace_formats::{Buffers, StoredExamples, digest, write_blocks};
@@ -110,8 +114,8 @@ impl Rule for Disturbed {
     fn bytes_an_example(&self) -> u64 {
         self.rule.bytes_an_example()
     }
-    fn hypothesis(&self) -> Hypothesis {
-        self.rule.hypothesis()
+    fn predictor(&self) -> Predictor {
+        self.rule.predictor()
     }
     fn keeps_best(&self) -> bool {
         self.rule.keeps_best()
@@ -161,6 +165,18 @@ impl OnlineRule for Disturbed {
     fn as_batch(&mut self) -> Option<&mut dyn BatchRule> {
         self.batch_remaining = self.online().as_batch()?.batch_remaining();
         Some(self)
+    }
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        self.online().as_member()?;
+        Some(self)
+    }
+}
+
+impl MemberRule for Disturbed {
+    fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision {
+        called();
+        let member = self.online().as_member().expect("asked for before");
+        member.decide(block, row, stop)
     }
 }
 
@@ -388,6 +404,36 @@ fn on_samples_wherever_they_are_kept() {
 }
 
 #[test]
+fn committees_of_three_classes() {
+    let entry_of = |name| catalogue::find(name).expect("listed");
+    let plan = plan(entry_of("winnow"), 20, Some(150), 0.1);
+    let two = Generated::materialise(plan, Seed(5), &Run::default());
+    let first = two.labels().signs().expect("two classes").clone();
+    let mut second = BitVector::zeros(first.n());
+    (0..first.n()).for_each(|row| second.set(row, !first.get(row) && row % 3 == 0));
+    let codes = ClassCodes::of_planes(vec![first, second]);
+    let data = Data::new(two.features().clone(), Labels::Labelled(codes));
+    let inputs = [Input::Sample {
+        data: &data,
+        assume: None,
+    }];
+    let mut went_on = 0;
+    for name in ["perceptron", "winnow", "kernel-perceptron"] {
+        let entry = entry_of(name);
+        for settings in settings(entry) {
+            let task = Task {
+                classes: 3,
+                ..task(entry, &settings)
+            };
+            if fits(&task, inputs[0]) {
+                went_on += assert_goes_on(&task, &inputs, &format!("{name} {settings:?}"));
+            }
+        }
+    }
+    assert!(went_on > 0);
+}
+
+#[test]
 fn on_drawn_examples() {
     for_each_setting(|entry, task, context| {
         let mut went_on = 0;
@@ -479,7 +525,7 @@ fn from_a_model_and_under_watch_for_confidence() {
             data: &another,
             assume,
         };
-        task.start = Some(Arc::new(first.hypothesis));
+        task.start = Some(Arc::new(first.predictor));
         if fits(&task, input) {
             assert_goes_on(&task, &[input], entry.name);
         }

@@ -35,6 +35,7 @@ use halfspace_core::learners::engine::train_loop::TrainLoop;
 use halfspace_core::learners::engine::update::Update;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::for_each_decisions;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::block::Block;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::learners::sample::source::{Presentation, Presented, Sample, Stream};
@@ -133,7 +134,7 @@ fn a_batch_adds_up() {
         assert_eq!(training.examples, data.examples() as u64, "{context}");
         assert_eq!(
             training.errors,
-            errors(&outcome.hypothesis, data),
+            errors(&outcome.predictor, data),
             "{context}"
         );
         if [Reason::Converged, Reason::Consistent].contains(&outcome.termination.reason) {
@@ -162,16 +163,16 @@ fn a_batch_adds_up() {
 
 /// Counts the examples that a hypothesis misclassifies, through the code of predictions. A half-space example
 /// is positive. A tie on a reflected example is a mistake, which only the label shows.
-fn errors(hypothesis: &Hypothesis, data: &Data) -> u64 {
+fn errors(predictor: &Predictor, data: &Data) -> u64 {
     let mut at = 0;
     let mut wrong = 0;
-    for_each_decisions(hypothesis, data, 0.0, |decisions| {
+    for_each_decisions(predictor, data, 0.0, |decisions| {
         for decision in decisions {
             let label = match data.labels() {
                 Labels::Labelled(labels) => labels.get(at) == 1,
                 Labels::HalfSpace | Labels::Unlabelled => true,
             };
-            wrong += u64::from(decision.is_positive != label);
+            wrong += u64::from(decision.is_positive() != label);
             at += 1;
         }
         std::ops::ControlFlow::Continue(())
@@ -264,7 +265,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         let context = format!("{} on {name}", entry.name);
         assert_eq!(reason, outcome.termination.reason, "{context}");
         assert_eq!(steps.course.counts, outcome.counts, "{context}");
-        assert_eq!(steps.rule.hypothesis(), outcome.hypothesis, "{context}");
+        assert_eq!(steps.rule.predictor(), outcome.predictor, "{context}");
         stepped += 1;
     });
     assert!(stepped > 10);
@@ -310,7 +311,7 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
         one_pass.limits.max_passes = Some(1);
         let outcome = learn(&one_pass, data);
         assert_eq!(whole.counts(), outcome.counts, "{context}");
-        assert_eq!(whole.hypothesis(), outcome.hypothesis, "{context}");
+        assert_eq!(whole.predictor(), outcome.predictor, "{context}");
         let mistakes = answers.iter().filter(|answer| answer.is_mistake).count();
         assert_eq!(mistakes as u64, outcome.counts.mistakes, "{context}");
         let end = whole.snapshot();
@@ -321,22 +322,22 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
             assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
             let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
             assert!(cut.is_err(), "{context} at {position}");
-            let (row, before) = (data.rows(position..position + 1), stepped.hypothesis());
+            let (row, before) = (data.rows(position..position + 1), stepped.predictor());
             let answer = stepped.learn(&row, &run).unwrap();
             if let Some(prediction) = answer[0].prediction {
                 // The prediction is for the example as the client sent it, before any reflection.
                 let mut said = None;
                 for_each_decisions(&before, &row, 0.0, |decisions| {
-                    said = Some(decisions[0].is_positive);
+                    said = Some(decisions[0].is_positive());
                     std::ops::ControlFlow::Continue(())
                 });
-                assert_eq!(said, Some(prediction), "{context} at {position}");
+                assert_eq!(said, Some(prediction == 1), "{context} at {position}");
             }
             assert_eq!(answer, answers[position..=position], "{context}");
             batches_under_way += usize::from(answer[0].prediction.is_none());
         }
         assert_eq!(stepped.snapshot(), end, "{context}");
-        assert_eq!(stepped.hypothesis(), whole.hypothesis(), "{context}");
+        assert_eq!(stepped.predictor(), whole.predictor(), "{context}");
         sessions += 1;
     });
     assert!(sessions > 10 && batches_under_way > 10);
@@ -414,8 +415,8 @@ impl Rule for Disturbed {
         0
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(BitVector::zeros(10))
+    fn predictor(&self) -> Predictor {
+        Hypothesis::BinaryWeights(BitVector::zeros(10)).into()
     }
 
     fn snapshot(&mut self, _: &mut SnapshotWriter) {}
@@ -528,16 +529,16 @@ fn data_that_the_catalogue_does_not_name_are_refused() {
 #[test]
 fn a_hypothesis_predicts_the_same_after_it_was_stored() {
     for_each(|entry, name, data| {
-        let hypothesis = learn(&task(entry, &json!({}), 9), data).hypothesis;
-        let document = HypothesisDocument::from(&hypothesis);
+        let predictor = learn(&task(entry, &json!({}), 9), data).predictor;
+        let document = HypothesisDocument::from(&predictor);
         let text = serde_json::to_string(&document).unwrap();
         let read: HypothesisDocument = serde_json::from_str(&text).unwrap();
-        let again = Hypothesis::try_from(&read).unwrap();
+        let again = Predictor::from(Hypothesis::try_from(&read).unwrap());
         let context = format!("{} on {name}", entry.name);
         assert_eq!(again.n(), data.n(), "{context}");
         assert_eq!(
             decisions(&again, data),
-            decisions(&hypothesis, data),
+            decisions(&predictor, data),
             "{context}"
         );
         assert_eq!(
@@ -547,9 +548,9 @@ fn a_hypothesis_predicts_the_same_after_it_was_stored() {
     });
 }
 
-fn decisions(hypothesis: &Hypothesis, data: &Data) -> String {
+fn decisions(predictor: &Predictor, data: &Data) -> String {
     let mut all = Vec::new();
-    for_each_decisions(hypothesis, data, 0.0, |decisions| {
+    for_each_decisions(predictor, data, 0.0, |decisions| {
         all.extend_from_slice(decisions);
         std::ops::ControlFlow::Continue(())
     });
@@ -620,7 +621,7 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     });
     let train = checked.unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let outcome = train.run(None, &Run::default()).unwrap();
-    let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
+    let hypothesis = HypothesisDocument::from(&outcome.predictor);
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
     let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);
     serde_json::to_value(result).unwrap()

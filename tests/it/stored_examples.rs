@@ -240,7 +240,7 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
             Some(counted),
             {
                 // The held-out errors equal those that an evaluation on the held-out part counts.
-                let evaluation = evaluate(&alone.hypothesis, &tested, 0.0, &Run::default());
+                let evaluation = evaluate(&alone.predictor, &tested, 0.0, &Run::default());
                 evaluation.ok().map(
                     |found| halfspace_core::learners::engine::outcome::Training {
                         errors: found.confusion.errors(),
@@ -304,7 +304,7 @@ fn generated_examples_are_parted_as_stored_ones() {
             assume: Some(sampling.into()),
         };
         let kept = train(&task, kept, &Run::default()).unwrap();
-        assert_eq!(drawn.hypothesis, kept.hypothesis, "{learner}");
+        assert_eq!(drawn.predictor, kept.predictor, "{learner}");
         assert_eq!(drawn.counts, kept.counts, "{learner}");
         assert_eq!(drawn.holdout, kept.holdout, "{learner}");
         assert_eq!(

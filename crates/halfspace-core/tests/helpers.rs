@@ -18,7 +18,7 @@ use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits,
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
-use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_core::learners::sample::examples::{Examples, ReadRows, Shape};
 use halfspace_core::learners::sample::generate::Plan;
@@ -139,7 +139,7 @@ fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_thr
                     let Input::Sample { data, .. } = input else {
                         continue;
                     };
-                    evaluated_alike(&expected.hypothesis, data, count);
+                    evaluated_alike(&expected.predictor, data, count);
                 }
                 runs += 1;
             }
@@ -165,14 +165,14 @@ fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_thr
 }
 
 /// Compares evaluations of a sample in memory and of a sample that is read in blocks.
-fn evaluated_alike(hypothesis: &Hypothesis, data: &dyn Examples, helpers: usize) {
+fn evaluated_alike(predictor: &Predictor, data: &dyn Examples, helpers: usize) {
     for zero in [0.0, -1.0] {
-        let expected = evaluate(hypothesis, data, zero, &Run::default());
+        let expected = evaluate(predictor, data, zero, &Run::default());
         let seats = seats(helpers);
-        assert_eq!(evaluate(hypothesis, data, zero, &helped(&seats)), expected);
+        assert_eq!(evaluate(predictor, data, zero, &helped(&seats)), expected);
         let has_parts = data.shape().examples > PART_ROWS_MAX;
         assert!(!has_parts || seats.entered() > 0);
-        let in_blocks = evaluate(hypothesis, &Blocks(data), zero, &helped(&seats));
+        let in_blocks = evaluate(predictor, &Blocks(data), zero, &helped(&seats));
         assert_eq!(in_blocks, expected);
     }
 }

@@ -16,8 +16,8 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
-use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{check_fit, for_each_decisions};
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -98,9 +98,9 @@ fn outcome(task: &Task, data: &Data) -> Option<RunOutcome> {
     Some(train(task, sample(data), &Run::default()).expect("nobody stops it"))
 }
 
-fn decisions(hypothesis: &Hypothesis, data: &Data, zero: f64) -> Vec<Decision> {
+fn decisions(predictor: &Predictor, data: &Data, zero: f64) -> Vec<Decision> {
     let mut all = Vec::new();
-    for_each_decisions(hypothesis, data, zero, |decisions| {
+    for_each_decisions(predictor, data, zero, |decisions| {
         all.extend_from_slice(decisions);
         std::ops::ControlFlow::Continue(())
     });
@@ -114,17 +114,17 @@ fn assert_alike(task: &Task, twins: &Twins, other: &Twins) -> bool {
     assert_eq!(found, outcome(task, &twins.dense), "{}", task.entry.name);
     let Some(found) = found else { return false };
     for data in [twins, other] {
-        let fit = check_fit(&found.hypothesis, &data.sparse);
-        assert_eq!(fit, check_fit(&found.hypothesis, &data.dense));
+        let fit = check_fit(&found.predictor, &data.sparse);
+        assert_eq!(fit, check_fit(&found.predictor, &data.dense));
         if fit.is_err() {
             continue;
         }
         for zero in [0.0, -1.0] {
-            let sparse = decisions(&found.hypothesis, &data.sparse, zero);
-            assert_eq!(sparse, decisions(&found.hypothesis, &data.dense, zero));
+            let sparse = decisions(&found.predictor, &data.sparse, zero);
+            assert_eq!(sparse, decisions(&found.predictor, &data.dense, zero));
         }
         let evaluated =
-            |data: &Data| evaluate(&found.hypothesis, data, 0.0, &Run::default()).expect("read");
+            |data: &Data| evaluate(&found.predictor, data, 0.0, &Run::default()).expect("read");
         assert_eq!(evaluated(&data.sparse), evaluated(&data.dense));
     }
     true

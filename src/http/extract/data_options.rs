@@ -153,8 +153,8 @@ impl DataOptions {
             let (names, n) = source.found(app, owner, &at).await?;
             if let Some(given) = self.options.n.filter(|&given| given != n) {
                 let detail =
-                    format!("The encoding has n = {n}, but the request states n = {given}.");
-                return Err(Problem::new(Code::WRONG_DATA, detail.clone()).with(at(detail)));
+                    format!("The encoding has n = {n}, but the examples must have n = {given}.");
+                return Err(Problem::at(Code::WRONG_DATA, at(detail)));
             }
             self.options.n = Some(n);
             // A stated value of +1 begins new classes, and a model or session has its own.
@@ -199,7 +199,7 @@ impl EncodingSource {
     ) -> Result<(Names, usize), Problem> {
         let names = match self {
             Self::Model(id) => app.jobs.models.load(owner, id).await.map(|model| {
-                let n = model.hypothesis.n();
+                let n = model.predictor.n();
                 (model.names, n)
             }),
             Self::Dataset(id) => app.jobs.datasets.find(owner, id).await.map(|dataset| {

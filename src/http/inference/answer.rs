@@ -7,8 +7,8 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::decision::{Decision, Score};
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::for_each_decisions_until;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_formats::{Format, Parsed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -121,7 +121,7 @@ impl OutputTensors {
     /// # Errors
     /// [`Code::TOO_LARGE`] as soon as the tensors are longer than `bytes_max`.
     pub fn of(
-        hypothesis: &Hypothesis,
+        predictor: &Predictor,
         parsed: &Parsed,
         wanted: &[Wanted],
         bytes_max: u64,
@@ -136,7 +136,7 @@ impl OutputTensors {
             tensors: tensors.collect(),
         };
         for_each_decisions_until(
-            hypothesis,
+            predictor,
             &parsed.data,
             parsed.zero_bit_value,
             stop,
@@ -227,7 +227,7 @@ impl Tensor {
         if !is_binary {
             bytes.push(if bytes.is_empty() { b'[' } else { b',' });
         }
-        match (name, is_binary, decision.is_positive) {
+        match (name, is_binary, decision.is_positive()) {
             (OutputName::Prediction, true, true) => bytes.push(1),
             (OutputName::Prediction, true, false) => bytes.push(-1_i8 as u8),
             (OutputName::Prediction, false, true) => bytes.push(b'1'),
@@ -271,6 +271,7 @@ fn score_text(score: &Score) -> String {
 #[cfg(test)]
 mod tests {
     use halfspace_core::bits::{BitMatrix, BitVector};
+    use halfspace_core::learners::hypothesis::Hypothesis;
     use halfspace_core::learners::sample::data::{Data, Features, Labels};
     use num_bigint::BigInt;
 
@@ -286,11 +287,12 @@ mod tests {
             matrix.push_row(&[bits]);
         }
         let parsed = Parsed::of(Data::new(Features::Boolean(matrix), Labels::Unlabelled));
-        let hypothesis = Hypothesis::BinaryWeights(BitVector::from_words(3, vec![0b111]));
+        let weights = BitVector::from_words(3, vec![0b111]);
+        let predictor = Hypothesis::BinaryWeights(weights).into();
         let wanted = names.iter().map(|&name| Wanted { name, is_binary });
         let wanted: Vec<_> = wanted.collect();
         let answer = OutputTensors::of(
-            &hypothesis,
+            &predictor,
             &parsed,
             &wanted,
             bytes_max,

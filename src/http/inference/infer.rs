@@ -61,8 +61,8 @@ pub async fn infer_model(
     }
     let effort = Effort::Brief(ExamplesWork {
         format: body.format,
-        n: Some(model.hypothesis.n()),
-        words_each: model.hypothesis.words_of_work(),
+        n: Some(model.predictor.n()),
+        words_each: model.predictor.words_of_work(),
     });
     let checks = app.clone();
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
@@ -73,7 +73,7 @@ pub async fn infer_model(
             json_length,
             limits: &limits,
         };
-        let n = model.hypothesis.n();
+        let n = model.predictor.n();
         let mut asked = reader.request(n)?;
         check_name(&checks, asked.id.as_deref(), |detail| {
             FieldError::at_pointer("/id", detail)
@@ -82,9 +82,9 @@ pub async fn infer_model(
         let wanted = asked.wanted()?;
         let parsed = reader.examples(&mut asked, n)?;
         fit(&model, &parsed, Origin::Whole)?;
-        let _timer = limit_decisions(&checks.limits, &stop, &model.hypothesis, &parsed.data);
+        let _timer = limit_decisions(&checks.limits, &stop, &model.predictor, &parsed.data);
         let bytes_max = checks.limits.prediction_bytes_max;
-        let answer = OutputTensors::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;
+        let answer = OutputTensors::of(&model.predictor, &parsed, &wanted, bytes_max, &stop)?;
         match stop
             .raised()
             .filter(|_| answer.examples() < parsed.data.examples() as u64)

@@ -155,9 +155,9 @@ pub async fn get_inference_model(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<Json<InferenceModel>, Problem> {
-    let hypothesis = model_in_path(&app, &owner, id).await?.hypothesis;
-    let n = i64::try_from(hypothesis.n()).unwrap_or(i64::MAX);
-    let datatype = if hypothesis.reads_bits() {
+    let predictor = model_in_path(&app, &owner, id).await?.predictor;
+    let n = i64::try_from(predictor.n()).unwrap_or(i64::MAX);
+    let datatype = if predictor.reads_bits() {
         Datatype::Bool
     } else {
         Datatype::Fp64

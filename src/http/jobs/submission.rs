@@ -139,7 +139,7 @@ pub async fn read_for_model(
     };
     options.label_rule = model.names.label_rule();
     if format.leaves_n_open() {
-        options.n.get_or_insert(model.hypothesis.n());
+        options.n.get_or_insert(model.predictor.n());
     }
     Ok(())
 }

@@ -104,14 +104,14 @@ impl Answering {
     /// that does not read. If `prediction_bytes_max` is too low for all of these lines, the bound is
     /// infinite.
     pub fn work(&self, format: Format) -> ExamplesWork {
-        let hypothesis = &self.model.hypothesis;
+        let predictor = &self.model.predictor;
         let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
         ExamplesWork {
             format,
-            n: Some(hypothesis.n()),
+            n: Some(predictor.n()),
             words_each: match few {
                 true => u64::MAX,
-                false => hypothesis.words_of_work(),
+                false => predictor.words_of_work(),
             },
         }
     }
@@ -123,10 +123,10 @@ impl Answering {
     pub fn take_lines(&mut self, reader: impl Read, options: Options) -> Result<(), Problem> {
         let mut steps = LineSteps::new(reader, options);
         loop {
-            let hypothesis = &self.model.hypothesis;
+            let predictor = &self.model.predictor;
             let step = steps.next(|parsed| {
                 // A line of whole numbers between lines of real numbers counts as Boolean if read alone.
-                let is_alike = parsed.first_real.is_none() || !hypothesis.reads_bits();
+                let is_alike = parsed.first_real.is_none() || !predictor.reads_bits();
                 is_alike && fit(&self.model, parsed, Origin::Whole).is_ok()
             });
             match step? {
@@ -150,8 +150,8 @@ impl Answering {
             document.set_table(table.expect("strings and finite numbers"));
         }
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
-            let hypothesis = &self.model.hypothesis;
-            *timer = limit_decisions(&self.limits, &self.stop, hypothesis, &parsed.data);
+            let predictor = &self.model.predictor;
+            *timer = limit_decisions(&self.limits, &self.stop, predictor, &parsed.data);
         }
         match self.decide(&parsed.data, parsed.zero_bit_value)? {
             Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
@@ -186,8 +186,8 @@ impl Answering {
     fn decide(&mut self, examples: &dyn Examples, zero: f64) -> Result<Option<Interrupt>, Problem> {
         let mut left = examples.shape().examples;
         let mut told = Ok(());
-        let hypothesis = &self.model.hypothesis;
-        let decided = decide_each(hypothesis, examples, zero, &self.stop, |decisions, _| {
+        let predictor = &self.model.predictor;
+        let decided = decide_each(predictor, examples, zero, &self.stop, |decisions, _| {
             left -= decisions.len();
             told = self.destination.push(decisions);
             match told {

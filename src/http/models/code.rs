@@ -14,7 +14,7 @@ use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query};
-use crate::http::models::examples::model_in_path;
+use crate::http::models::examples::{model_in_path, of_two_classes};
 use crate::http::problem::{Code, Problem};
 
 /// What is left to a client whose program is refused in this language.
@@ -103,7 +103,7 @@ pub async fn get_model_code(
         let title = format!("Model {id} of halfspace");
         let program = Program {
             title: &title,
-            hypothesis: &model.hypothesis,
+            hypothesis: of_two_classes(&model)?,
             table: model.names.table.as_deref(),
             features: model.names.features.as_deref(),
             classes: classes.as_deref().and_then(|names| names.try_into().ok()),

@@ -66,14 +66,14 @@ pub async fn evaluate_model(
     let model = model_in_path(&app, &owner, id).await?;
     let body = DataBody::new(&app, request)?;
     let format = body.format;
-    let n = model.hypothesis.n();
+    let n = model.predictor.n();
     let data = options(format, n, &model.names, ExamplesUse::Evaluate, &body.limits);
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
     let options = query.data.resolve(&app, &owner).await?;
     let effort = Effort::Bounded(ExamplesWork {
         format,
         n: Some(n),
-        words_each: model.hypothesis.words_of_work(),
+        words_each: model.predictor.words_of_work(),
     });
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     let held = PendingEvaluation {
@@ -262,7 +262,7 @@ impl PendingEvaluation {
             ));
         }
         let result = || {
-            let evaluation = evaluate(&self.model.hypothesis, examples, zero, &self.run)?;
+            let evaluation = evaluate(&self.model.predictor, examples, zero, &self.run)?;
             if let Some(interrupt) = evaluation.interrupted {
                 return Err(interrupt);
             }

@@ -4,6 +4,7 @@
 //! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
 
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
+use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_formats::{
     self, Assume, DataForm, Format, LabelRule, LabelsColumn, Options, Parsed, Place,
@@ -49,6 +50,16 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
         JobsError::ModelMissing => Problem::not_found("model"),
         error => error.into(),
     })
+}
+
+/// Returns the hypothesis of a model that tells two classes apart.
+///
+/// # Errors
+/// 422 for a committee.
+pub fn of_two_classes(model: &LoadedModel) -> Result<&Hypothesis, Problem> {
+    let detail = "This needs a hypothesis of two classes, and the model tells more apart.";
+    let refused = || Problem::new(Code::WRONG_DATA, detail);
+    model.predictor.one().ok_or_else(refused)
 }
 
 /// Returns the options for reading a body for a model or a session with `n` features and these names.
@@ -132,7 +143,7 @@ pub fn examples(form: DataForm, purpose: ExamplesUse) -> Result<RequestExamples,
 /// # Errors
 /// The reason for the refusal, with the place of the value or the line at fault.
 pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
-    let misfit = check_fit(&model.hypothesis, &parsed.data).err();
+    let misfit = check_fit(&model.predictor, &parsed.data).err();
     if let Some(misfit) = misfit {
         return Err(unfit(misfit, parsed.first_real.as_ref(), whence));
     }
@@ -151,7 +162,7 @@ pub fn fit_stored(
     stop: &StopFlag,
 ) -> Result<(), Problem> {
     let verified = stored.verify(stop).map_err(Misfit::Unread);
-    let fits = verified.and_then(|()| check_fit(&model.hypothesis, stored));
+    let fits = verified.and_then(|()| check_fit(&model.predictor, stored));
     fits.map_err(|misfit| match misfit {
         Misfit::Unread(interrupt) => unread(stored, limits, interrupt),
         misfit => unfit(misfit, None, Origin::Whole),

@@ -19,7 +19,7 @@ use crate::http::computing::compute;
 use crate::http::computing::interrupted;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query, chosen};
-use crate::http::models::examples::model_in_path;
+use crate::http::models::examples::{model_in_path, of_two_classes};
 use crate::http::problem::{Code, Problem};
 
 /// Terms of an answer unless the request gives their number.
@@ -81,12 +81,13 @@ pub async fn get_model_explanation(
     let permit = app.permits.uploads.take(&owner).await?;
     let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
     let work = move |stop: &StopFlag| {
+        let hypothesis = of_two_classes(&model)?;
         let request = ExplanationRequest {
             names: model.names.features.as_deref(),
             top,
             words_max: (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64,
         };
-        let explained = memory.settled(|| explain(&model.hypothesis, request, stop));
+        let explained = memory.settled(|| explain(hypothesis, request, stop));
         let explanation = explained.map_err(|interrupt| interrupted(&limits, interrupt))?;
         let (content_type, text) = match media_type {
             "text/plain" => ("text/plain; charset=utf-8", explanation.to_string()),

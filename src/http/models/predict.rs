@@ -111,7 +111,7 @@ pub async fn answer(
     };
     let options = options(
         body.format,
-        model.hypothesis.n(),
+        model.predictor.n(),
         &model.names,
         ExamplesUse::Predict,
         &body.limits,

@@ -5,6 +5,7 @@ use std::io::Write;
 use halfspace_core::learners::decision::Decision;
 
 use crate::records::evaluation::score_value;
+use crate::records::names::label_number;
 
 const BEGIN: &str = "{\"predictions\":[";
 const CLASSES: &str = "],\"predicted_classes\":";
@@ -40,14 +41,13 @@ pub struct PredictionsText {
 
 /// Appends the prediction of one example as a line.
 pub fn push_line(text: &mut Vec<u8>, decision: &Decision, classes: Option<&ClassTexts>) {
-    let Decision { score, is_positive } = decision;
-    let prediction = if *is_positive { "1" } else { "-1" };
-    let score = score_value(score);
+    let prediction = label_number(decision.class, classes.map_or(2, Vec::len));
+    let score = score_value(&decision.score);
     // Writing to memory does not fail.
     let _ = match classes {
         None => writeln!(text, "{{\"prediction\":{prediction},\"score\":{score}}}"),
         Some(classes) => {
-            let class = &classes[usize::from(*is_positive)];
+            let class = &classes[decision.class as usize];
             writeln!(
                 text,
                 "{{\"prediction\":{prediction},\"predicted_class\":{class},\"score\":{score}}}"
@@ -78,17 +78,14 @@ impl PredictionsText {
 
     /// Adds the prediction of one example.
     pub fn push(&mut self, decision: &Decision) {
-        let Decision { score, is_positive } = decision;
-        push_item(
-            &mut self.text,
-            if *is_positive { "1" } else { "-1" },
-            BEGIN.len(),
-        );
+        let classes = self.classes.as_ref().map_or(2, |(_, names)| names.len());
+        let prediction = label_number(decision.class, classes).to_string();
+        push_item(&mut self.text, &prediction, BEGIN.len());
         if let Some((text, names)) = &mut self.classes {
-            push_item(text, &names[usize::from(*is_positive)], 0);
+            push_item(text, &names[decision.class as usize], 0);
         }
         if let Some(scores) = &mut self.scores {
-            push_item(scores, &score_value(score).to_string(), 0);
+            push_item(scores, &score_value(&decision.score).to_string(), 0);
             if self.bytes() > self.bytes_max {
                 self.scores = None;
             }

@@ -17,7 +17,7 @@ use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::data_body::Octets;
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::models::examples::model_in_path;
+use crate::http::models::examples::{model_in_path, of_two_classes};
 use crate::http::problem::{Code, Problem};
 
 /// Returns the weights of a model of the kind `binary-weights` or `linear` as a NumPy array.
@@ -45,7 +45,7 @@ pub async fn get_model_weights(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let grant = app.memory().try_take(0)?;
-    let work = move |_: &_| grant.settled(|| npy(&model.hypothesis));
+    let work = move |_: &_| grant.settled(|| npy(of_two_classes(&model)?));
     let array = compute(&app, Some(permit), work).await?;
     Ok(([(header::CONTENT_TYPE, Format::Npy.media_type())], array).into_response())
 }

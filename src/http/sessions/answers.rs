@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::jobs::Learnt;
+use crate::records::names::label_number;
 
 use crate::http::models::answer_lines::{AnswerQueue, AnswerReader, Waiting};
 
@@ -26,9 +27,9 @@ const ANSWER_BYTES: usize = 96;
 pub struct ExampleAnswer<'a> {
     /// Position of the session after the example: the number of examples learnt.
     position: u64,
-    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a
-    /// test.
-    prediction: Option<i8>,
+    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a test.
+    #[schema(value_type = Option<i8>)]
+    prediction: Option<i64>,
     /// Name of the predicted class. Absent if the classes of the session have no names.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -44,11 +45,11 @@ pub struct ExampleAnswer<'a> {
 impl<'a> ExampleAnswer<'a> {
     /// Creates the result of the example that brought the session to `position`, with the names of the classes.
     pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String]>) -> Self {
-        let class = |is_positive| classes.map(|names| names[usize::from(is_positive)].as_str());
-        let sign = |is_positive| if is_positive { 1 } else { -1 };
+        let count = classes.map_or(2, <[_]>::len);
+        let class = |code: u32| classes.map(|names| names[code as usize].as_str());
         Self {
             position,
-            prediction: answered.prediction.map(sign),
+            prediction: answered.prediction.map(|code| label_number(code, count)),
             predicted_class: answered.prediction.and_then(class),
             mistake: answered.is_mistake,
             run_length: answered.run_length,

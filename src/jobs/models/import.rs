@@ -87,9 +87,9 @@ fn learner_params(
         random: &mut Seed(sent.seed).generator(Purpose::Learner),
     });
     let rule = rule.map_err(|error| ImportError::Parameters(vec![error]))?;
-    if discriminant(&rule.hypothesis()) != discriminant(hypothesis) {
+    if rule.predictor().one().map(discriminant) != Some(discriminant(hypothesis)) {
         let kind = sent.hypothesis.kind();
-        let own = HypothesisDocument::from(&rule.hypothesis()).kind();
+        let own = HypothesisDocument::from(&rule.predictor()).kind();
         return Err(wrong_kind(name, kind, own));
     }
     Ok(parameters.to_json())

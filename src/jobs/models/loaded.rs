@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 
 use crate::records::{Lineage, Names};
 
 /// A parsed model, ready for predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedModel {
-    /// The hypothesis that predicts.
-    pub hypothesis: Arc<Hypothesis>,
+    /// What predicts: the hypothesis of two classes, or a committee of more.
+    pub predictor: Arc<Predictor>,
     /// The names of features and classes, if the model has them.
     pub names: Names,
     /// The data that the model and its ancestors learnt from.
     pub lineage: Arc<Lineage>,
 }
 
-impl From<Hypothesis> for LoadedModel {
-    /// A hypothesis without names, of unknown origin.
-    fn from(hypothesis: Hypothesis) -> Self {
+impl<P: Into<Predictor>> From<P> for LoadedModel {
+    /// A predictor without names, of unknown origin.
+    fn from(predictor: P) -> Self {
         Self {
-            hypothesis: Arc::new(hypothesis),
+            predictor: Arc::new(predictor.into()),
             names: Names::default(),
             lineage: Arc::default(),
         }

@@ -66,7 +66,7 @@ impl Models {
         let lineage = Arc::new(lineage(&record, &document));
         let classes = document.label_classes();
         let model = LoadedModel {
-            hypothesis: Arc::new(hypothesis),
+            predictor: Arc::new(hypothesis.into()),
             names: Names {
                 features: document.features,
                 classes,

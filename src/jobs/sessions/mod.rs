@@ -48,7 +48,7 @@ const SESSION_BYTES: u64 = 64 << 10;
 
 /// Memory for a copy of the session's hypothesis and for the documents of the hypothesis.
 fn look_bytes(live: &Live) -> u64 {
-    let document = memory_bound::document(&live.session.hypothesis());
+    let document = memory_bound::document(&live.session.predictor());
     SESSION_BYTES + 2 * live.memory.bytes() + 4 * document
 }
 
@@ -190,7 +190,7 @@ impl Sessions {
                 lineage,
                 ..
             } = live;
-            let hypothesis = HypothesisDocument::from(&session.hypothesis());
+            let hypothesis = HypothesisDocument::from(&session.predictor());
             let counts = session.counts();
             let document = ModelDocument {
                 params: session.plan().task.parameters.to_json(),
@@ -235,7 +235,7 @@ impl Sessions {
     pub async fn model(&self, owner: &Owner, id: SessionId) -> Result<LoadedModel, SessionError> {
         let look = |record: &SessionRecord, session: &Session| LoadedModel {
             names: record.spec.names.clone(),
-            ..session.hypothesis().into()
+            ..session.predictor().into()
         };
         self.look(owner, id, look).await
     }

@@ -67,7 +67,7 @@ impl TestData {
         }
         is_new()?;
         let doubt = match (&self.evidence, assume.sampling()) {
-            (Some(evidence), Some(sampling)) => evidence.against(sampling, model.hypothesis.n()),
+            (Some(evidence), Some(sampling)) => evidence.against(sampling, model.predictor.n()),
             _ => None,
         };
         doubt.map_or(Ok(assume), Err)
@@ -124,7 +124,7 @@ impl Task for Evaluate {
         let check = |examples: &dyn Examples| {
             check_labels(&self.model.names, examples)
                 .map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
-            check_fit(&self.model.hypothesis, examples).map_err(|misfit| match misfit {
+            check_fit(&self.model.predictor, examples).map_err(|misfit| match misfit {
                 Misfit::Intractable(detail) => ResolveError::Intractable(detail),
                 Misfit::Unread(why) => TaskError::Unread(why).into(),
                 misfit => TaskError::WrongData(misfit.to_string()).into(),
@@ -146,8 +146,8 @@ impl Task for Evaluate {
             }
             Err(why) => return Err(why),
         };
-        let hypothesis = &self.model.hypothesis;
-        let evaluation = evaluate(hypothesis, finite.examples(), self.zero_bit_value, run)?;
+        let predictor = &self.model.predictor;
+        let evaluation = evaluate(predictor, finite.examples(), self.zero_bit_value, run)?;
         Ok((evaluation, self.data.evidence(&run.stop)?))
     }
 

@@ -9,6 +9,7 @@ use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::task::{Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::waiting_bytes;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 use halfspace_core::separability::box_certificate;
 
@@ -101,21 +102,25 @@ pub(super) fn training(
         input,
         planned.unwrap_or(passes).min(passes.max(EXAMPLES_MIN)),
     );
-    let model = (FEATURE_BYTES + HELPED_FEATURE_BYTES) * input.n() as u64;
+    let model = (FEATURE_BYTES + HELPED_FEATURE_BYTES) * input.n() as u64 * task.members() as u64;
     let state = state_bytes(task, input).saturating_mul(2);
     let examples = input_bytes(input, resident_bytes_max);
     let parts = [examples, state, model, grown];
     parts.into_iter().fold(JOB_BYTES, u64::saturating_add)
 }
 
-/// The document of a model that stores examples. [`FEATURE_BYTES`] covers the documents of other models.
-pub(in crate::jobs) fn document(hypothesis: &Hypothesis) -> u64 {
-    let vectors = match hypothesis {
-        Hypothesis::Kernel(expansion) => expansion.len(),
-        Hypothesis::KernelWinnow(weights) => weights.support().len(),
+/// The document of a model that stores examples. [`FEATURE_BYTES`] covers the document of another hypothesis, of which
+/// a committee has one per class.
+pub(in crate::jobs) fn document(predictor: &Predictor) -> u64 {
+    let n = predictor.n() as u64;
+    let stored = |hypothesis: &Hypothesis| match hypothesis {
+        Hypothesis::Kernel(expansion) => expansion.len() as u64 * (n + VECTOR_BYTES),
+        Hypothesis::KernelWinnow(weights) => weights.support().len() as u64 * (n + VECTOR_BYTES),
         _ => 0,
     };
-    vectors as u64 * (hypothesis.n() as u64 + VECTOR_BYTES)
+    let members = predictor.members();
+    let others = (members.len() as u64 - 1).saturating_mul(FEATURE_BYTES * n);
+    members.iter().map(stored).fold(others, u64::saturating_add)
 }
 
 /// An evaluation of a model on examples.

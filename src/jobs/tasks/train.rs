@@ -161,7 +161,7 @@ impl super::task::Task for Train {
     }
 
     fn complete(&self, outcome: RunOutcome, about: &About<'_>) -> JobEnd {
-        let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
+        let hypothesis = HypothesisDocument::from(&outcome.predictor);
         let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
         let model = self.model(about, &outcome, hypothesis);
@@ -189,7 +189,7 @@ impl super::task::Task for Train {
         // The document, its text while the text grows, and the stored text.
         let kept = outcome.grounds.mistaken.as_ref().map_or(0, BitVector::ones);
         let kept = kept.min(KEPT_MAX);
-        4 * memory_bound::document(&outcome.hypothesis) + RECEIPT_ROW_BYTES * kept
+        4 * memory_bound::document(&outcome.predictor) + RECEIPT_ROW_BYTES * kept
     }
 
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
@@ -245,7 +245,7 @@ impl Train {
         if spec.warm_start.is_some() {
             let model = model.ok_or(ResolveError::NoModel)?;
             ancestors = Lineage::clone(&model.lineage);
-            task.start = Some(model.hypothesis);
+            task.start = Some(model.predictor);
         }
         let is_known_fresh = data_seed.is_some_and(|seed| ancestors.excludes(seed));
         task.start_doubt = match (has_initial, &task.start) {

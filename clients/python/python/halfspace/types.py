@@ -352,6 +352,20 @@ class ColumnKind(Struct, kw_only=True, omit_defaults=True):
     """The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column."""
 
 
+class CommitteeHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="committee"):
+    """One hypothesis per class of more than two, in the order of the classes. The prediction is the class with the
+    largest score, or the first among equals.
+    """
+
+    kind: ClassVar[Literal["committee"]] = "committee"
+
+    members: list[HypothesisDocument]
+    """The hypothesis of each class, all of one kind."""
+
+    n: int
+    """Number of features."""
+
+
 class CompareRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains several learners on the same splits of the data, and the best of them on all of the data."""
 
@@ -995,7 +1009,9 @@ class ExampleAnswer(Struct, kw_only=True, omit_defaults=True):
     """Name of the predicted class. Absent if the classes of the session have no names."""
 
     prediction: int | None = None
-    """Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a test."""
+    """Prediction before the example was learnt, 1 or -1. Of more than two classes, the place of the class, from 0.
+    Null if a batch consumed the example without a test.
+    """
 
     run_length: int
     """Consistent examples since the last mistake."""
@@ -3416,6 +3432,9 @@ class Session(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    classes: list[str] | None = None
+    """Names of the classes, in the order of the hypotheses. Absent unless there are more than two."""
+
     confidence_detail: str | None = None
     """Reason why the session claims no confidence now or at its end, or why the rule's own claim is incomplete."""
 
@@ -3505,6 +3524,11 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     """A session to open."""
 
     assume: Assume | None = None
+
+    classes: list[str] | None = None
+    """Names of the classes, if the examples have more than two. Each class then has a hypothesis of its own, and the
+    one with the largest score is predicted.
+    """
 
     encoding: SessionEncoding | None = None
 
@@ -4254,7 +4278,7 @@ other numbers are real
 
 HalfSpaceAssume: TypeAlias = Literal["independent", "uniform-positive", "reflected"]
 
-HypothesisDocument: TypeAlias = Union[BinaryWeightsHypothesis, BoundedHypothesis, KernelHypothesis, KernelWinnowHypothesis, LinearHypothesis, WinnowHypothesis]
+HypothesisDocument: TypeAlias = Union[BinaryWeightsHypothesis, BoundedHypothesis, CommitteeHypothesis, KernelHypothesis, KernelWinnowHypothesis, LinearHypothesis, WinnowHypothesis]
 """A hypothesis. The member `kind` determines the other members."""
 
 HypothesisIs: TypeAlias = Literal["last", "best"]

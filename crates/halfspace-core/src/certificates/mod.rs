@@ -417,7 +417,7 @@ fn progressive(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
 fn unique(outcome: &RunOutcome) -> Result<Certificate, String> {
     let sampling = outcome.grounds.sampling.clone()?;
     let examples = outcome.grounds.consistent.clone()?;
-    let n = outcome.hypothesis.n();
+    let n = outcome.predictor.n();
     if n as u64 > uniqueness::N_MAX {
         return Err(format!("n is more than {}", uniqueness::N_MAX));
     }

@@ -355,8 +355,8 @@ mod tests {
     use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
-    use crate::learners::hypothesis::Hypothesis;
     use crate::learners::predict::for_each_decisions;
+    use crate::learners::predictor::Predictor;
     use serde_json::json;
     use std::ops::ControlFlow;
 
@@ -404,13 +404,13 @@ mod tests {
         train(&task, input, &Run::default()).expect("nobody suspends it")
     }
 
-    fn predict(hypothesis: &Hypothesis, query: &BitVector) -> bool {
+    fn predict(predictor: &Predictor, query: &BitVector) -> bool {
         let mut matrix = BitMatrix::new(query.n());
         matrix.push_row(query.words());
         let data = Data::new(Features::Boolean(matrix), Labels::Unlabelled);
         let mut answer = false;
-        for_each_decisions(hypothesis, &data, 0.0, |decisions| {
-            answer = decisions[0].is_positive;
+        for_each_decisions(predictor, &data, 0.0, |decisions| {
+            answer = decisions[0].is_positive();
             ControlFlow::Continue(())
         });
         answer
@@ -423,7 +423,7 @@ mod tests {
         let outcome = learn(plan, &counting.data);
         assert_eq!(outcome.counts.examples, plan.examples());
         assert_eq!(outcome.counts.mistakes, plan.examples());
-        predict(&outcome.hypothesis, &counting.query)
+        predict(&outcome.predictor, &counting.query)
     }
 
     #[test]

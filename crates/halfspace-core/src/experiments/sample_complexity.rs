@@ -16,6 +16,7 @@ use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::Task;
 use crate::learners::engine::train::{train, train_to_end};
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted::{DETERMINED, FOUND};
 use crate::learners::sample::generate::Plan;
 
@@ -224,7 +225,13 @@ fn has_signs(task: &Task, plan: &Plan) -> bool {
     let stopped = Run::default();
     stopped.stop.raise(Interrupt::Cancelled);
     let outcome = train(task, Input::Generated(plan), &stopped);
-    outcome.is_ok_and(|outcome| outcome.hypothesis.signs().is_some())
+    outcome.is_ok_and(|outcome| {
+        outcome
+            .predictor
+            .one()
+            .and_then(Hypothesis::signs)
+            .is_some()
+    })
 }
 
 impl Design for SampleComplexity {

@@ -62,7 +62,10 @@ fn kernel_perceptron(examples: &[(BitVector, bool)], params: &Value) -> (Hypothe
     };
     let outcome = train(&task, sample, &Run::default()).expect("nobody suspends it");
     assert_eq!(outcome.termination.reason, Reason::Converged);
-    (outcome.hypothesis, outcome.counts.mistakes)
+    (
+        outcome.predictor.one().expect("two classes").clone(),
+        outcome.counts.mistakes,
+    )
 }
 
 fn conditions(explanation: &Explanation) -> Vec<String> {

@@ -1,21 +1,38 @@
 //! The decision of a hypothesis on one example, and the score behind it. The score is exact wherever the weights are.
 
+use std::cmp::Ordering;
+
 use num_bigint::{BigInt, BigUint};
 
-/// Decision of a hypothesis on one example.
+/// Decision of a predictor on one example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The number that decides the prediction.
+    /// The number that decides the prediction. Of more than two classes, the score of the predicted one.
     pub score: Score,
-    /// The prediction. Positive iff the score is at least the threshold of the hypothesis, which is 0 for
-    /// most kinds.
-    pub is_positive: bool,
+    /// The code of the predicted class. Of two classes, 1 is the positive one: the score is at least the threshold of
+    /// the hypothesis, which is 0 for most kinds.
+    pub class: u32,
 }
 
 impl Decision {
     /// The decision between two classes.
     pub fn new(score: Score, is_positive: bool) -> Self {
-        Self { score, is_positive }
+        Self {
+            score,
+            class: is_positive.into(),
+        }
+    }
+
+    /// Makes `class` the predicted one if its score is larger.
+    pub fn raise(&mut self, class: u32, score: Score) {
+        if score.compare(&self.score) == Ordering::Greater {
+            *self = Self { score, class };
+        }
+    }
+
+    /// Whether the positive one of two classes is predicted.
+    pub fn is_positive(&self) -> bool {
+        self.class == 1
     }
 }
 
@@ -31,8 +48,42 @@ pub enum Score {
         numerator: BigInt,
         denominator: BigUint,
     },
+    /// An exact multiple of a unit that all scores of the hypothesis share. `value` is the double nearest to it.
+    Multiple { units: i64, value: f64 },
     /// Score of weights that are real by definition.
     Real(f64),
+}
+
+impl Score {
+    /// Compares scores of hypotheses of one kind. The comparison is exact where the scores are.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(one), Self::Integer(other)) => one.cmp(other),
+            (Self::Multiple { units: one, .. }, Self::Multiple { units: other, .. }) => {
+                one.cmp(other)
+            }
+            (Self::Real(one), Self::Real(other)) => {
+                one.partial_cmp(other).unwrap_or(Ordering::Equal)
+            }
+            _ => {
+                let ((one, below), (other, below_other)) = (self.fraction(), other.fraction());
+                (one * BigInt::from(below_other)).cmp(&(other * BigInt::from(below)))
+            }
+        }
+    }
+
+    /// The numerator and the denominator of an exact score.
+    fn fraction(&self) -> (BigInt, BigUint) {
+        match self {
+            Self::Integer(score) => ((*score).into(), 1_u32.into()),
+            Self::Large(score) => (score.clone(), 1_u32.into()),
+            Self::Fraction {
+                numerator,
+                denominator,
+            } => (numerator.clone(), denominator.clone()),
+            Self::Multiple { .. } | Self::Real(_) => unreachable!("scores of unlike hypotheses"),
+        }
+    }
 }
 
 impl From<BigInt> for Score {

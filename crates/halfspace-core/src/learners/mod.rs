@@ -21,5 +21,6 @@ pub mod kernel;
 pub mod linear;
 pub mod message_passing;
 pub mod predict;
+pub mod predictor;
 pub mod sample;
 pub mod winnow;

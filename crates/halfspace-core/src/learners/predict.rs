@@ -6,7 +6,7 @@ use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 use crate::learners::decision::Decision;
 use crate::learners::engine::helpers::{self, PIECE_WORDS_MAX};
 use crate::learners::engine::run::{Interrupt, StopFlag};
-use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::data::Data;
@@ -39,16 +39,16 @@ pub enum Misfit {
 ///
 /// # Errors
 /// The reason why the hypothesis cannot decide on the examples.
-pub fn check_fit(hypothesis: &Hypothesis, examples: &dyn Examples) -> Result<(), Misfit> {
+pub fn check_fit(predictor: &Predictor, examples: &dyn Examples) -> Result<(), Misfit> {
     let shape = examples.shape();
-    let (given, own) = (shape.n, hypothesis.n());
+    let (given, own) = (shape.n, predictor.n());
     if given != own {
         return Err(Misfit::Length { given, own });
     }
-    if shape.is_real && !hypothesis.takes_real() {
+    if shape.is_real && !predictor.takes_real() {
         return Err(Misfit::Real);
     }
-    let checked = hypothesis.check_examples(examples);
+    let checked = predictor.check_examples(examples);
     checked
         .map_err(Misfit::Unread)?
         .map_err(Misfit::Intractable)
@@ -65,12 +65,12 @@ pub fn waiting_bytes(examples: u64) -> u64 {
 /// # Panics
 /// Panics if [`check_fit`] refuses the examples.
 pub fn for_each_decisions(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     data: &Data,
     zero: f64,
     see: impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) {
-    for_each_decisions_until(hypothesis, data, zero, &StopFlag::default(), see);
+    for_each_decisions_until(predictor, data, zero, &StopFlag::default(), see);
 }
 
 /// Calls [`decide_each`] on examples in memory, which can always be read.
@@ -78,13 +78,13 @@ pub fn for_each_decisions(
 /// # Panics
 /// Panics if [`check_fit`] refuses the examples.
 pub fn for_each_decisions_until(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     data: &Data,
     zero: f64,
     stop: &StopFlag,
     mut see: impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) {
-    let decided = decide_each(hypothesis, data, zero, stop, |decisions, _| see(decisions));
+    let decided = decide_each(predictor, data, zero, stop, |decisions, _| see(decisions));
     decided.expect("examples in memory are always read");
 }
 
@@ -103,29 +103,29 @@ pub fn for_each_decisions_until(
 /// # Panics
 /// Panics if [`check_fit`] refuses the number or the type of the features.
 pub fn decide_each(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     examples: &dyn Examples,
     zero: f64,
     stop: &StopFlag,
     mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
-    assert_eq!(hypothesis.n(), shape.n);
-    let presentation = match hypothesis.takes_sparse(shape.is_real || zero == 0.0) {
+    assert_eq!(predictor.n(), shape.n);
+    let presentation = match predictor.takes_sparse(shape.is_real || zero == 0.0) {
         true => Presentation::LabelledSparse,
         false => Presentation::Labelled,
     };
     let mut stream = Presented::new(examples, presentation);
     let count = shape.examples as u64;
-    if let Some(parts) = Parts::of(&stream, hypothesis, count, stop) {
-        decide_in_parts(hypothesis, &parts, zero, stop, see);
+    if let Some(parts) = Parts::of(&stream, predictor, count, stop) {
+        decide_in_parts(predictor, &parts, zero, stop, see);
         return Ok(());
     }
-    if !shape.is_real && is_worth_copying(hypothesis, count, stop) {
-        return decide_together(hypothesis, &mut stream, stop, see);
+    if !shape.is_real && is_worth_copying(predictor, count, stop) {
+        return decide_together(predictor, &mut stream, stop, see);
     }
     decide_alone(
-        hypothesis,
+        predictor,
         &mut stream,
         zero,
         stop,
@@ -135,7 +135,7 @@ pub fn decide_each(
 
 /// Decides on the examples of a stream on one thread. `see` may take the decisions away.
 fn decide_alone(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     stream: &mut dyn Stream,
     zero: f64,
     stop: &StopFlag,
@@ -144,19 +144,19 @@ fn decide_alone(
     let n = stream.n();
     let (mut decisions, mut values) = (Vec::with_capacity(BLOCK_ROWS), Vec::new());
     while let Some(block) = stream.next_block()? {
-        for rows in pieces(hypothesis, block.rows()) {
+        for rows in pieces(predictor, block.rows()) {
             decisions.clear();
             let first = rows.start;
             match block.features {
-                BlockFeatures::Boolean(bits) if !hypothesis.reads_bits() => {
+                BlockFeatures::Boolean(bits) if !predictor.reads_bits() => {
                     for row in rows {
                         to_dense(bits, row, n, zero, &mut values);
                         let block =
                             Block::of(BlockFeatures::Real { n, values: &values }, row_mask(1));
-                        hypothesis.decide(&block, 0..1, stop, &mut decisions);
+                        predictor.decide(&block, 0..1, stop, &mut decisions);
                     }
                 }
-                _ => hypothesis.decide(&block, rows, stop, &mut decisions),
+                _ => predictor.decide(&block, rows, stop, &mut decisions),
             }
             let is_ended = stop.raised().is_some();
             if is_ended || see(&mut decisions, block.positives >> first).is_break() {
@@ -169,7 +169,7 @@ fn decide_alone(
 
 /// Decides on a sample in memory with helpers. `see` receives the same calls as on one thread.
 fn decide_in_parts(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     parts: &Parts<'_>,
     zero: f64,
     stop: &StopFlag,
@@ -178,7 +178,7 @@ fn decide_in_parts(
     let decide = |part: usize, stop: &StopFlag| {
         let (mut all, mut looks) = (Vec::new(), Vec::new());
         let (_, mut part) = parts.get(part);
-        let read = decide_alone(hypothesis, &mut part, zero, stop, |decisions, positives| {
+        let read = decide_alone(predictor, &mut part, zero, stop, |decisions, positives| {
             looks.push((decisions.len(), positives));
             all.append(decisions);
             ControlFlow::Continue(())
@@ -201,8 +201,8 @@ fn decide_in_parts(
 }
 
 /// The rows of a block, divided into ranges of at most [`PIECE_WORDS_MAX`] words of work.
-fn pieces(hypothesis: &Hypothesis, rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-    let rows_at_once = PIECE_WORDS_MAX / hypothesis.words_of_work().max(1);
+fn pieces(predictor: &Predictor, rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    let rows_at_once = PIECE_WORDS_MAX / predictor.words_of_work().max(1);
     let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
     let firsts = (0..rows).step_by(rows_at_once);
     firsts.map(move |first| first..rows.min(first + rows_at_once))
@@ -210,19 +210,19 @@ fn pieces(hypothesis: &Hypothesis, rows: usize) -> impl Iterator<Item = Range<us
 
 /// Decides on Boolean examples with helpers. `see` receives the same calls as on one thread.
 fn decide_together(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     stream: &mut dyn Stream,
     stop: &StopFlag,
     mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
-    debug_assert!(hypothesis.reads_bits());
+    debug_assert!(predictor.reads_bits());
     let mut batch = Batch::default();
     loop {
         batch.fill(stream, u64::MAX)?;
         let blocks = batch.blocks().enumerate();
         let all: Vec<(usize, Range<usize>)> = blocks
             .flat_map(|(index, block)| {
-                pieces(hypothesis, block.rows()).map(move |rows| (index, rows))
+                pieces(predictor, block.rows()).map(move |rows| (index, rows))
             })
             .collect();
         if all.is_empty() {
@@ -231,7 +231,7 @@ fn decide_together(
         let decide = |piece: usize, stop: &StopFlag| {
             let (index, rows) = &all[piece];
             let mut decisions = Vec::with_capacity(rows.len());
-            hypothesis.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
+            predictor.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
             // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();
             (decisions, batch.block(*index).positives >> rows.start)

@@ -113,8 +113,9 @@ fn held_rows(is_real: bool) -> (Arc<TableEncoding>, Parsed, String) {
 
 fn labels_of(hypothesis: &Hypothesis, held: &Parsed) -> Vec<bool> {
     let mut labels = Vec::new();
-    for_each_decisions(hypothesis, &held.data, held.zero_bit_value, |decisions| {
-        labels.extend(decisions.iter().map(|decision| decision.is_positive));
+    let predictor = hypothesis.clone().into();
+    for_each_decisions(&predictor, &held.data, held.zero_bit_value, |decisions| {
+        labels.extend(decisions.iter().map(|decision| decision.is_positive()));
         ControlFlow::Continue(())
     });
     labels

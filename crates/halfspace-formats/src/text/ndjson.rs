@@ -316,8 +316,9 @@ impl<R: Read> NdjsonPortions<R> {
         options.refuse("NDJSON", &FormatOption::NOT_OF_OBJECTS)?;
         let examples = ExampleLines::new(options, None)?;
         if examples.builder.reads_stated_labels() {
-            // The label of a line must not depend on later lines.
-            options.refuse("a stream of lines", &[FormatOption::POSITIVE])?;
+            let detail = "The option `positive` needs all labels of a body, but each line of a stream is learnt before \
+                          the next arrives; leave it out.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         if options.table.encoding.is_none() {
             options.refuse_columns(EXAMPLE)?;

@@ -301,7 +301,7 @@ impl CertificateCoverage {
         let data = population.draw(self.question.examples, seed, Purpose::Examples);
         let mut session = self.session(cell, delta, seed);
         let error =
-            |session: &Session| population.error(&session.hypothesis(), cell.entry.presentation);
+            |session: &Session| population.error(&session.predictor(), cell.entry.presentation);
         let (mut present, mut sum) = (error(&session), 0.0);
         for row in 0..data.examples() {
             let before = present;
@@ -343,7 +343,7 @@ impl CertificateCoverage {
         let population = self.population(cell, seed);
         let outcome = self.trained(&population, cell, seed, run)?;
         let claims = certificates::of_run(cell.entry, &outcome, 1.0 - delta);
-        let error = population.error(&outcome.hypothesis, cell.entry.presentation);
+        let error = population.error(&outcome.predictor, cell.entry.presentation);
         let is_false = |claim: &Claim| match claim {
             Claim::Compression { error_at_most, .. } => error > *error_at_most,
             _ => false,
@@ -359,14 +359,14 @@ impl CertificateCoverage {
     /// An exact cell returns the probability of that event, in units of 1 / [`UNIT`].
     fn test_set(&self, cell: Cell, delta: f64, seed: Seed, run: &Run) -> Result<u64, Interrupt> {
         let population = self.population(cell, seed);
-        let hypothesis = self.trained(&population, cell, seed, run)?.hypothesis;
-        let error = population.error(&hypothesis, cell.entry.presentation);
+        let predictor = self.trained(&population, cell, seed, run)?.predictor;
+        let error = population.error(&predictor, cell.entry.presentation);
         let examples = self.question.examples;
         let is_too_small =
             |errors: u64| test_set::limits(errors, examples, 1.0 - delta).at_most < error;
         if !cell.is_exact {
             let fresh = population.draw(examples, seed, Purpose::Holdout);
-            let evaluation = evaluate(&hypothesis, &fresh, 0.0, run)?;
+            let evaluation = evaluate(&predictor, &fresh, 0.0, run)?;
             return Ok(u64::from(is_too_small(evaluation.confusion.errors())));
         }
         // The bound grows with the errors, so the wrong statements are those of the smallest counts.

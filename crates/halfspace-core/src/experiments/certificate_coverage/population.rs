@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::bits::{BitMatrix, BitVector};
 use crate::learners::engine::random::{Purpose, Seed};
 use crate::learners::engine::run::StopFlag;
-use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presentation, Presented, Stream};
 
@@ -121,11 +121,11 @@ impl Population {
     }
 
     /// The probability that a drawn label differs from the prediction.
-    pub fn error(&self, hypothesis: &Hypothesis, presentation: Presentation) -> f64 {
+    pub fn error(&self, predictor: &Predictor, presentation: Presentation) -> f64 {
         let mut stream = Presented::new(&self.all, presentation);
         let (mut row, mut wrong) = (0, 0.0);
         while let Ok(Some(block)) = stream.next_block() {
-            let mask = hypothesis.mistakes(&block, &StopFlag::default());
+            let mask = predictor.mistakes(&block, &StopFlag::default());
             for at in 0..block.rows() {
                 let is_wrong = mask >> at & 1 == 1;
                 wrong += if is_wrong {

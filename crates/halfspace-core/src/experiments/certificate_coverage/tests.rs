@@ -135,7 +135,7 @@ fn violated(runs: u64, bound: impl Fn(u64, u64) -> f64) -> f64 {
             let rows = data.rows(row..row + 1);
             session.learn(&rows, &Run::default()).expect("an example");
             let tested = session.tested();
-            let error = population.error(&session.hypothesis(), cell.entry.presentation);
+            let error = population.error(&session.predictor(), cell.entry.presentation);
             error > bound(tested.run_length, tested.mistakes + 1)
         })
     };
@@ -157,7 +157,7 @@ fn sessions_that_pac_ends_are_wrong_no_more_often_than_allowed() {
         drop(learnt);
         assert_eq!(session.end(), Some(&SessionEnd::Confident), "seed {number}");
         examples += session.counts().examples;
-        let error = population.error(&session.hypothesis(), cell.entry.presentation);
+        let error = population.error(&session.predictor(), cell.entry.presentation);
         wrong += u64::from(error > design.question.error);
     }
     let mean = examples as f64 / runs as f64;
@@ -238,7 +238,7 @@ fn the_bound_of_the_best_learner_without_a_share_of_delta_is_false_too_often() {
         let fresh = population.draw(60, seed, Purpose::Holdout);
         let judged = (0..learners).map(|learner| {
             let trained = design.trained(&population, cell, seed.child(learner), &Run::default());
-            let hypothesis = trained.expect("a training").hypothesis;
+            let hypothesis = trained.expect("a training").predictor;
             let counted = evaluate(&hypothesis, &fresh, 0.0, &Run::default()).expect("counted");
             let error = population.error(&hypothesis, cell.entry.presentation);
             (counted.confusion.errors(), error)

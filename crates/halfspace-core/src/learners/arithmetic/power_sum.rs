@@ -424,7 +424,7 @@ mod tests {
                 Score::Integer(whole) => (BigInt::from(whole), BigUint::from(1_u32)),
                 Score::Large(whole) => (whole, BigUint::from(1_u32)),
                 Score::Fraction { numerator, denominator } => (numerator, denominator),
-                Score::Real(_) => unreachable!(),
+                Score::Multiple { .. } | Score::Real(_) => unreachable!(),
             };
             prop_assert_eq!(&numerator * BigInt::from(scale), BigInt::from(total * &denominator));
             for prime in [2_u32, 3, 5] {

@@ -54,6 +54,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::source::Presentation;
@@ -179,8 +180,8 @@ impl Rule for DirectedDrift {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(self.weights.clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::BinaryWeights(self.weights.clone()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

@@ -21,6 +21,7 @@ use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 
 /// Largest batch size. The votes are 32-bit counts.
@@ -90,8 +91,8 @@ impl Rule for BatchDrift {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(self.weights.clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::BinaryWeights(self.weights.clone()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

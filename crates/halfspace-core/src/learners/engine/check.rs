@@ -1,6 +1,5 @@
 //! The checks of a task before its run: data, stop conditions, hold-out, memory and parameters.
 
-use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::engine::holdout::HeldOut;
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::rule::Order;
@@ -14,7 +13,7 @@ use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
 /// # Errors
 /// The first condition that does not hold, with a text about the allowed choices.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
-    check_data(task.entry, input)?;
+    check_data(task, input)?;
     stop_conditions::check(task, input)?;
     check_accepted(task, input, state_bytes_max)
 }
@@ -28,7 +27,7 @@ pub fn check_accepted(
     input: Input<'_>,
     state_bytes_max: u64,
 ) -> Result<(), TaskError> {
-    check_data(task.entry, input)?;
+    check_data(task, input)?;
     check_parts(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
@@ -81,7 +80,8 @@ pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
     }
 }
 
-pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), TaskError> {
+pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let entry = task.entry;
     let (labelled, real) = match input {
         Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
         Input::Sample { data, .. } => match data.shape().labels {
@@ -90,7 +90,11 @@ pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), T
                               examples are only for predictions";
                 return Err(TaskError::WrongData(detail.to_owned()));
             }
-            labels if labels.has_many_classes() => {
+            labels if task.classes > 2 && !labels.has_many_classes() => {
+                let detail = "each example needs the label of one of the classes";
+                return Err(TaskError::WrongData(detail.to_owned()));
+            }
+            labels if task.classes == 2 && labels.has_many_classes() => {
                 return Err(TaskError::WrongData(MANY_CLASSES.to_owned()));
             }
             labels => (labels.is_labelled(), data.shape().is_real),

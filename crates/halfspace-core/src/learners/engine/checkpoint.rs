@@ -2,7 +2,7 @@
 //! with exactly the same result as the run that wrote them.
 //!
 //! The bytes contain the counts, the state of the rule, the best hypothesis so far, the random generators and
-//! the position in the examples. They are written between two calls of `RunState::turn`, or between two blocks
+//! the position in the examples. They are written between two calls of `RunState::learn`, or between two blocks
 //! under one hypothesis. The bytes are valid for the same task on the same examples in the same program
 //! version. The owner of the bytes must ensure these conditions.
 //!

@@ -6,6 +6,7 @@ use crate::learners::engine::outcome::Training;
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::Reading;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::parts::Parts;
@@ -22,13 +23,13 @@ pub(crate) struct CountedErrors {
 
 impl CountedErrors {
     /// The errors of a hypothesis among no examples.
-    fn zero(hypothesis: &Hypothesis) -> Self {
+    fn zero(predictor: &Predictor) -> Self {
         Self {
             training: Training {
                 errors: 0,
                 examples: 0,
             },
-            ones: reads_signed(hypothesis).then_some(0),
+            ones: reads_signed(predictor).then_some(0),
         }
     }
 
@@ -45,7 +46,7 @@ impl CountedErrors {
 /// Returns none if the run must end before the count is complete. After the time limit the count continues, unless
 /// the examples are slow to read or slow to classify.
 pub(crate) fn errors_among(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     stream: &mut dyn Stream,
     examples: u64,
     except: Option<&BitVector>,
@@ -53,11 +54,11 @@ pub(crate) fn errors_among(
     run: &Run,
 ) -> Result<Option<CountedErrors>, Interrupt> {
     let count = ErrorCount {
-        hypothesis,
+        predictor,
         except,
-        is_long: is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX,
+        is_long: is_slow || predictor.words_of_work() > EXAMPLE_WORDS_MAX,
     };
-    let Some(parts) = Parts::of(stream, hypothesis, examples, &run.stop) else {
+    let Some(parts) = Parts::of(stream, predictor, examples, &run.stop) else {
         return count.among(stream, 0, examples, &run.stop);
     };
     let counted = helpers::map(&run.stop, parts.count(), |part, stop| {
@@ -65,7 +66,7 @@ pub(crate) fn errors_among(
         let end = examples.min(places.end as u64);
         count.among(&mut part, places.start, end - places.start as u64, stop)
     });
-    let mut sum = CountedErrors::zero(hypothesis);
+    let mut sum = CountedErrors::zero(predictor);
     for part in counted {
         let Some(part) = part? else { return Ok(None) };
         sum.add(&part);
@@ -75,7 +76,7 @@ pub(crate) fn errors_among(
 
 /// Counts errors of a hypothesis among consecutive examples.
 struct ErrorCount<'a> {
-    hypothesis: &'a Hypothesis,
+    predictor: &'a Predictor,
     /// The places that do not count.
     except: Option<&'a BitVector>,
     is_long: bool,
@@ -95,9 +96,9 @@ impl ErrorCount<'_> {
         // own.
         let unheeded = StopFlag::default();
         let stop = if self.is_long { run_stop } else { &unheeded };
-        let mut counted = CountedErrors::zero(self.hypothesis);
+        let mut counted = CountedErrors::zero(self.predictor);
         let mut batch = Batch::default();
-        let is_copied = is_worth_copying(self.hypothesis, examples, run_stop);
+        let is_copied = is_worth_copying(self.predictor, examples, run_stop);
         loop {
             match run_stop.raised() {
                 Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
@@ -118,7 +119,7 @@ impl ErrorCount<'_> {
                 }
                 let masks = helpers::map(run_stop, batch.len(), |index, polled| {
                     let stop = if self.is_long { polled } else { &unheeded };
-                    self.hypothesis.mistakes(&batch.block(index), stop)
+                    self.predictor.mistakes(&batch.block(index), stop)
                 });
                 for (block, mask) in batch.blocks().zip(masks) {
                     let read = counted.training.examples as usize;
@@ -129,7 +130,7 @@ impl ErrorCount<'_> {
                 let Some(block) = stream.next_block()? else {
                     return Ok(Some(counted));
                 };
-                let mask = self.hypothesis.mistakes(&block, stop);
+                let mask = self.predictor.mistakes(&block, stop);
                 let (read, rows) = (counted.training.examples as usize, block.rows().min(left));
                 counted.add(&self.of_block(&block, mask, place + read, rows));
             }
@@ -146,7 +147,7 @@ impl ErrorCount<'_> {
     ) -> CountedErrors {
         let excepted = self.except.map_or(0, |except| except.word_from(place));
         let mask = row_mask(rows) & !excepted;
-        let mut counted = CountedErrors::zero(self.hypothesis);
+        let mut counted = CountedErrors::zero(self.predictor);
         counted.training = Training {
             errors: u64::from((mistakes & mask).count_ones()),
             examples: rows as u64,
@@ -164,9 +165,9 @@ impl ErrorCount<'_> {
 }
 
 /// Whether the weights read a bit as -1 or +1.
-fn reads_signed(hypothesis: &Hypothesis) -> bool {
-    match hypothesis {
-        Hypothesis::Linear(weights) => weights.reading() == Some(Reading::Signed),
+fn reads_signed(predictor: &Predictor) -> bool {
+    match predictor.one() {
+        Some(Hypothesis::Linear(weights)) => weights.reading() == Some(Reading::Signed),
         _ => false,
     }
 }
@@ -191,7 +192,7 @@ mod tests {
         };
         let mut target = plan.target.binary_weights().unwrap().clone();
         (0..71).for_each(|j| target.flip(j));
-        let hypothesis = Hypothesis::BinaryWeights(target);
+        let predictor = Hypothesis::BinaryWeights(target).into();
         let data = Generated::materialise(plan, Seed(2), &Run::default());
         // The opposite of the target is wrong everywhere.
         let mut except = BitVector::zeros(1_300);
@@ -207,7 +208,7 @@ mod tests {
             for (examples, errors) in [(1_300, 1_290), (1_271, 1_262), (600, 595), (64, 62)] {
                 let mut stream = Presented::new(&data, Presentation::Labelled);
                 let counted = errors_among(
-                    &hypothesis,
+                    &predictor,
                     &mut stream,
                     examples,
                     Some(&except),

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::decide_each;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::examples::{Examples, LabelKind};
 
 /// Largest number of wrong examples that an evaluation lists.
@@ -83,7 +83,7 @@ impl Confusion {
 /// # Panics
 /// Panics if the examples have no labels or do not fit the hypothesis, see [`crate::learners::predict::check_fit`].
 pub fn evaluate(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     examples: &dyn Examples,
     zero: f64,
     run: &Run,
@@ -96,15 +96,15 @@ pub fn evaluate(
     let mut found = Evaluation::default();
     let mut row = 0;
     decide_each(
-        hypothesis,
+        predictor,
         examples,
         zero,
         &run.stop,
         |decisions, positives| {
             for (at, decision) in decisions.iter().enumerate() {
                 let label = positives >> at & 1 == 1;
-                found.confusion.count(label, decision.is_positive);
-                if label != decision.is_positive && found.wrong.len() < WRONG_EXAMPLES_MAX {
+                found.confusion.count(label, decision.is_positive());
+                if label != decision.is_positive() && found.wrong.len() < WRONG_EXAMPLES_MAX {
                     found.wrong.push(WrongExample {
                         index: row as u64,
                         decision: decision.clone(),
@@ -138,10 +138,11 @@ pub fn counts(confusion: &Confusion) -> Counts {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::hypothesis::Hypothesis;
     use crate::learners::sample::data::{Data, Features, Labels};
 
     /// The majority of three on all eight examples, repeated `rounds` times.
-    fn majority(labels: &str, rounds: usize) -> (Hypothesis, Data) {
+    fn majority(labels: &str, rounds: usize) -> (Predictor, Data) {
         let bits = |text: &str| BitVector::from_bit_string(text.as_bytes()).unwrap();
         let mut matrix = BitMatrix::new(3);
         for row in 0..8 * rounds {
@@ -150,7 +151,7 @@ mod tests {
         let features = Features::Boolean(matrix);
         let labels = Labels::of_signs(bits(&labels.repeat(rounds)));
         (
-            Hypothesis::BinaryWeights(bits("111")),
+            Hypothesis::BinaryWeights(bits("111")).into(),
             Data::new(features, labels),
         )
     }
@@ -159,8 +160,8 @@ mod tests {
     fn every_kind_of_error_is_counted_and_placed() {
         // The majority labels are 00010111. The given labels make 000 positive, 011 negative and 111
         // negative.
-        let (hypothesis, data) = majority("10000110", 1);
-        let found = evaluate(&hypothesis, &data, 0.0, &Run::default()).unwrap();
+        let (predictor, data) = majority("10000110", 1);
+        let found = evaluate(&predictor, &data, 0.0, &Run::default()).unwrap();
         let expected = Confusion {
             true_positives: 2,
             false_positives: 2,
@@ -184,9 +185,9 @@ mod tests {
 
     #[test]
     fn the_first_wrong_examples_are_named_and_all_are_counted() {
-        let (hypothesis, data) = majority("11101000", 40);
+        let (predictor, data) = majority("11101000", 40);
         let run = Run::default();
-        let found = evaluate(&hypothesis, &data, 0.0, &run).unwrap();
+        let found = evaluate(&predictor, &data, 0.0, &run).unwrap();
         assert_eq!(found.confusion.errors(), 320);
         assert_eq!(run.progress.counts(), counts(&found.confusion));
         let places: Vec<u64> = found.wrong.iter().map(|wrong| wrong.index).collect();
@@ -195,14 +196,14 @@ mod tests {
 
     #[test]
     fn an_evaluation_ends_when_it_is_told_to() {
-        let (hypothesis, data) = majority("00010111", 40);
+        let (predictor, data) = majority("00010111", 40);
         let run = Run::default();
         run.stop.raise(Interrupt::Cancelled);
-        let found = evaluate(&hypothesis, &data, 0.0, &run).unwrap();
+        let found = evaluate(&predictor, &data, 0.0, &run).unwrap();
         assert_eq!(found.interrupted, Some(Interrupt::Cancelled));
         assert!(found.confusion.examples() < 320);
         run.stop.raise(Interrupt::Suspended);
-        let suspended = evaluate(&hypothesis, &data, 0.0, &run);
+        let suspended = evaluate(&predictor, &data, 0.0, &run);
         assert_eq!(suspended, Err(Interrupt::Suspended));
     }
 }

@@ -14,6 +14,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::task::Task;
 use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 
 /// The counts of errors that the report of a run has made.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +33,7 @@ pub(crate) fn grounds(
     task: &Task,
     input: Input<'_>,
     reason: Reason,
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     counted: Counted,
     train_loop: &TrainLoop<'_>,
     source: &RunExamples<'_>,
@@ -48,7 +49,7 @@ pub(crate) fn grounds(
         .and_then(|_| stop_conditions::clean_sampling(input))
         .map_err(String::from);
     let context = Context {
-        hypothesis,
+        predictor,
         counted,
         source,
         run: train_loop.run,
@@ -110,7 +111,7 @@ fn fixed_examples(input: Input<'_>, reason: Reason, read: u64) -> Result<u64, St
 
 /// The end of a run.
 struct Context<'c> {
-    hypothesis: &'c Hypothesis,
+    predictor: &'c Predictor,
     counted: Counted,
     source: &'c RunExamples<'c>,
     run: &'c Run,
@@ -119,10 +120,10 @@ struct Context<'c> {
 impl Context<'_> {
     /// Returns `examples` if the signs of the weights classify all of them correctly.
     fn consistent(&self, examples: u64) -> Result<Result<u64, String>, Interrupt> {
-        let Some(signs) = self.hypothesis.signs() else {
+        let Some(signs) = self.predictor.one().and_then(Hypothesis::signs) else {
             return Ok(Err("the hypothesis has no sign per feature".to_owned()));
         };
-        let signs = Hypothesis::BinaryWeights(signs);
+        let signs = Hypothesis::BinaryWeights(signs).into();
         let mut errors = 0;
         for part in [HoldoutPart::Shown, HoldoutPart::HeldOut] {
             let Some(count) = self.source.count(part, examples) else {
@@ -159,7 +160,7 @@ impl Context<'_> {
         let errors = match self.counted.training {
             None => None,
             Some(Training { errors: 0, .. }) => Some(0),
-            Some(_) => self.errors(self.hypothesis, HoldoutPart::Shown, examples, Some(&kept))?,
+            Some(_) => self.errors(self.predictor, HoldoutPart::Shown, examples, Some(&kept))?,
         };
         Ok(match errors {
             None => Err("the run ended before the errors were counted".to_owned()),
@@ -174,21 +175,14 @@ impl Context<'_> {
     /// Counts the errors on the first `examples` of a part, except on those of `except`.
     fn errors(
         &self,
-        hypothesis: &Hypothesis,
+        predictor: &Predictor,
         part: HoldoutPart,
         examples: u64,
         except: Option<&BitVector>,
     ) -> Result<Option<u64>, Interrupt> {
         let mut stream = self.source.stream(part);
         let is_slow = self.source.is_slow();
-        let counted = errors_among(
-            hypothesis,
-            &mut *stream,
-            examples,
-            except,
-            is_slow,
-            self.run,
-        )?;
+        let counted = errors_among(predictor, &mut *stream, examples, except, is_slow, self.run)?;
         Ok(counted.map(|counted| counted.training.errors))
     }
 }

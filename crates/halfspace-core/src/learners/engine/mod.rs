@@ -7,6 +7,7 @@ pub mod assume;
 pub mod bound;
 pub mod check;
 pub mod checkpoint;
+pub mod committee;
 pub mod entry;
 mod error_count;
 pub mod evaluate;

@@ -10,7 +10,7 @@ use crate::learners::engine::run::Counts;
 use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::engine::trace::Trace;
-use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 
 /// The end of a run and the confidence that the run may claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub struct Recovery {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestSeen {
     /// The hypothesis.
-    pub hypothesis: Hypothesis,
+    pub predictor: Predictor,
     /// The pass that ended with this hypothesis, counted from 1.
     pub pass: u64,
     /// The errors of the hypothesis on the training examples.
@@ -101,11 +101,11 @@ pub struct Compressed {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutcome {
     /// The hypothesis that the learner answers with.
-    pub hypothesis: Hypothesis,
+    pub predictor: Predictor,
     /// Whether the hypothesis is the best that the learner saw, rather than the last.
     pub is_best: bool,
     /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than
-    /// [`Self::hypothesis`].
+    /// [`Self::predictor`].
     pub best: Option<BestSeen>,
     /// The counts of the run.
     pub counts: Counts,

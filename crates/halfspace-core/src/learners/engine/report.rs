@@ -17,6 +17,7 @@ use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Task};
 use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 
 /// The share of ones below which the report advises against reading a bit as -1 or +1.
 const SPARSE: f64 = 0.05;
@@ -39,22 +40,15 @@ pub(crate) fn report(
     }
     let counts = train_loop.course.counts;
     let run = train_loop.run;
-    let hypothesis = train_loop.rule.hypothesis();
-    let target = recovery(&hypothesis, input);
+    let predictor = train_loop.rule.predictor();
+    let target = recovery(&predictor, input);
     let (mut counted, mut holdout) = (None, None);
     if reason != Reason::Cancelled {
-        counted = training_errors(&hypothesis, input, target, counts.examples, source, run)?;
+        counted = training_errors(&predictor, input, target, counts.examples, source, run)?;
         if source.holdout.is_some() {
             let mut held_out = source.stream(HoldoutPart::HeldOut);
             let all = held_out.examples().unwrap_or(0);
-            holdout = errors_among(
-                &hypothesis,
-                &mut *held_out,
-                all,
-                None,
-                source.is_slow(),
-                run,
-            )?;
+            holdout = errors_among(&predictor, &mut *held_out, all, None, source.is_slow(), run)?;
         }
     }
     let mut stream = source.stream(HoldoutPart::Shown);
@@ -81,9 +75,9 @@ pub(crate) fn report(
         training,
         holdout: holdout.map(|counted| counted.training),
     };
-    let grounds = grounds(task, input, reason, &hypothesis, errors, train_loop, source)?;
+    let grounds = grounds(task, input, reason, &predictor, errors, train_loop, source)?;
     Ok(RunOutcome {
-        hypothesis,
+        predictor,
         grounds,
         counts,
         termination: termination(task, input, &train_loop.course, reason, notes),
@@ -113,7 +107,7 @@ fn best(
     // A rule of the same task wrote this state.
     rule.restore(&mut SnapshotReader::new(&best.state)).ok()?;
     Some(BestSeen {
-        hypothesis: rule.hypothesis(),
+        predictor: rule.predictor(),
         pass: best.pass,
         training: Training {
             errors: best.errors,
@@ -202,12 +196,12 @@ fn sparse_note(counted: &CountedErrors, n: usize) -> Option<String> {
 }
 
 /// Compares the hypothesis or the signs of its weights with the hidden target.
-pub(crate) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
+pub(crate) fn recovery(predictor: &Predictor, input: Input<'_>) -> Option<Recovery> {
     let Input::Generated(plan) = input else {
         return None;
     };
     let target = plan.target.binary_weights()?;
-    let distance = hypothesis.signs()?.hamming_distance(target);
+    let distance = predictor.one()?.signs()?.hamming_distance(target);
     Some(Recovery {
         recovered: distance == 0,
         distance: distance as u64,
@@ -218,7 +212,7 @@ pub(crate) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Reco
 /// of a drawn stream that was read. Also counts the ones of these examples if the weights read bits as
 /// signs.
 fn training_errors(
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     input: Input<'_>,
     target: Option<Recovery>,
     read: u64,
@@ -233,7 +227,7 @@ fn training_errors(
             (all.min(read), plan.noise == 0.0)
         }
     };
-    let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
+    let is_binary = matches!(predictor.one(), Some(Hypothesis::BinaryWeights(_)));
     if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
         // The target itself classifies every clean example correctly, so no count is necessary.
         let errors = 0;
@@ -244,5 +238,5 @@ fn training_errors(
     }
     let is_drawn = matches!(input, Input::Generated(_));
     let is_slow = is_drawn || source.is_slow();
-    errors_among(hypothesis, &mut *stream, examples, None, is_slow, run)
+    errors_among(predictor, &mut *stream, examples, None, is_slow, run)
 }

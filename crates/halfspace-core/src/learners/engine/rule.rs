@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
@@ -16,6 +17,7 @@ use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{SharedSample, Stream};
 
@@ -64,7 +66,7 @@ pub trait Rule: Send {
     /// The mask of all rows that the present hypothesis classifies wrongly. Called while the whole sample is read under
     /// one hypothesis. For `stop`, see [`OnlineRule::first_mistake`].
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
-        self.hypothesis().mistakes(block, stop)
+        self.predictor().mistakes(block, stop)
     }
 
     /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
@@ -94,7 +96,7 @@ pub trait Rule: Send {
     }
 
     /// The hypothesis that the learner answers with.
-    fn hypothesis(&self) -> Hypothesis;
+    fn predictor(&self) -> Predictor;
 
     /// Writes the state of a session, or of a training that resumes elsewhere. The state leaves out
     /// everything that follows from the parameters and the initial hypothesis. Called between two examples,
@@ -108,7 +110,7 @@ pub trait Rule: Send {
     /// An error if the bytes are not such a state. The rule is unusable then.
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 
-    /// Whether [`Self::hypothesis`] is the best hypothesis of the run rather than the last.
+    /// Whether [`Self::predictor`] is the best of the run rather than the last.
     fn keeps_best(&self) -> bool {
         false
     }
@@ -180,19 +182,20 @@ pub trait OnlineRule: Rule {
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
     /// Reads `rows` in order and learns from each mistake. The method ends early after `mistakes_max` mistakes,
-    /// which is at least 1. An update of the kind [`Update::Awaiting`] or [`Update::Refused`] also ends
-    /// the method.
+    /// which is at least 1, and after an update of the kind [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is
+    /// raised, it may also end before a row, which it then leaves as it was; a rule that
+    /// [may break off](Self::may_break_off) must.
     ///
-    /// The loop calls this method if it has nothing to do between two mistakes. Then one call per block
-    /// takes the place of two calls per mistake. A rule that overrides the method must have the same effect.
+    /// A rule that overrides the method must have the same effect, unless it learns from rows that are no mistakes.
     fn learn(
         &mut self,
         block: &Block<'_>,
         rows: Range<usize>,
         mistakes_max: u64,
+        stop: &StopFlag,
         random: &mut Generator,
     ) -> Learnt {
-        learn_one_by_one(self, block, rows, mistakes_max, random)
+        learn_one_by_one(self, block, rows, mistakes_max, stop, random)
     }
 
     /// Prepares work on the next examples of a sample with helpers, before a block is read. A rule that reads only bits
@@ -204,6 +207,18 @@ pub trait OnlineRule: Rule {
     fn as_batch(&mut self) -> Option<&mut dyn BatchRule> {
         None
     }
+
+    /// The rule, if it can be the member of a committee.
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        None
+    }
+}
+
+/// An on-line rule that can be the member of a committee. It learns from mistakes only, and a mistake is a decision for
+/// the other class.
+pub trait MemberRule: OnlineRule {
+    /// The decision of the present hypothesis on row `row`. For `stop`, see [`OnlineRule::first_mistake`].
+    fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision;
 }
 
 /// An on-line rule that learns from a mistake and further examples together: see [`Update::Awaiting`].
@@ -231,13 +246,18 @@ pub fn learn_one_by_one<R: OnlineRule + ?Sized>(
     block: &Block<'_>,
     rows: Range<usize>,
     mistakes_max: u64,
+    stop: &StopFlag,
     random: &mut Generator,
 ) -> Learnt {
-    let stop = StopFlag::default();
     let mut learnt = Learnt::nothing(rows.end);
     let mut next = rows.start;
     for _ in 0..mistakes_max {
-        let Some(row) = rule.first_mistake(block, next..rows.end, &stop) else {
+        let mistake = rule.first_mistake(block, next..rows.end, stop);
+        // After the flag is raised, the answer may be wrong.
+        if rule.may_break_off() && stop.look().is_some() {
+            break;
+        }
+        let Some(row) = mistake else {
             return learnt;
         };
         next = row + 1;

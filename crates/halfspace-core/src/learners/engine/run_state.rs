@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::{MAX_SECONDS, Reason};
-use crate::learners::engine::rule::{OnlineRule, SearchRule};
+use crate::learners::engine::rule::{BatchRule, OnlineRule, SearchRule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
@@ -114,28 +114,6 @@ impl Stop {
     }
 }
 
-/// How the rule treated some examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// A batch consumed the examples without a test.
-    Absorbed,
-    /// The hypothesis was right on every example.
-    Consistent,
-    /// The hypothesis was right on every example except the last.
-    MistakenLast,
-}
-
-/// Result of one call of [`RunState::turn`]: a prefix of the examples that the rule treated alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Number of examples.
-    pub rows: usize,
-    /// How the rule treated the examples.
-    pub shown: Shown,
-    /// Whether the run continues.
-    pub step: Step,
-}
-
 impl RunState {
     /// The state before the first example, without a watch and a mistake curve.
     pub fn new(limits: RunLimits, random: Generator) -> Self {
@@ -189,123 +167,105 @@ impl RunState {
         Ok(())
     }
 
-    /// Shows the rule the first of `rows`, which must not be empty. An incomplete batch consumes examples
-    /// until the batch is complete. Otherwise the rule tests examples up to the first mistake. Limits and the
-    /// confidence watch may shorten this number.
+    /// Shows the rule the first of `rows`, of which there must be one, and at most `mistakes_max` mistakes. An
+    /// incomplete batch consumes examples until the batch is complete. Otherwise limits, the confidence watch or an
+    /// update may shorten the reading. A rule that breaks off may read nothing, and the step then says why.
     ///
     /// If the stop flag of `run` is raised with a reason other than [`Interrupt::Suspended`], the state is
     /// unusable afterwards.
-    pub fn turn(
+    pub fn learn(
         &mut self,
         rule: &mut dyn OnlineRule,
         run: &Run,
         block: &Block<'_>,
         rows: Range<usize>,
-    ) -> Turn {
+        mistakes_max: u64,
+    ) -> (Learnt, Step) {
         let first = rows.start;
         let left = rows.len() as u64;
         let readable = self.examples_left().map_or(left, |most| left.min(most));
         if self.is_awaiting
             && let Some(rule) = rule.as_batch()
         {
-            let count = readable.min(rule.batch_remaining()) as usize;
-            let update = rule.consume(block, first..first + count, &mut self.random);
-            self.counts.examples += count as u64;
-            return Turn {
-                rows: count,
-                shown: Shown::Absorbed,
-                step: self.count(update).and_then(|()| self.check_limits()),
-            };
+            return self.consume(rule, block, first, readable);
         }
-        let headroom = self.watch.as_ref().map_or(readable, Watch::headroom);
-        let count = readable.min(headroom) as usize;
-        let mistake = rule.first_mistake(block, first..first + count, &run.stop);
-        // A suspended run resumes from its state, so tests that may have changed the state must be counted. A
-        // rule that may break off changes no state in a test. Its answer may be wrong and is discarded.
-        let is_void = |why| why != Interrupt::Suspended || rule.may_break_off();
-        if run.stop.look().is_some_and(is_void)
-            && let Err(stop) = self.look_outside(run)
-        {
-            return Turn {
-                rows: 0,
-                shown: Shown::Consistent,
-                step: Err(stop),
-            };
-        }
-        match mistake {
-            None => {
-                self.counts.examples += count as u64;
-                Turn {
-                    rows: count,
-                    shown: Shown::Consistent,
-                    step: self.consistent(count as u64),
-                }
+        let readable = self
+            .watch
+            .as_ref()
+            .map_or(readable, |watch| readable.min(watch.headroom()));
+        let mistakes_left = match (&self.watch, self.limits.max_mistakes) {
+            // The watch is told of each mistake, and allows other rows then.
+            (Some(_), _) => 1,
+            (None, None) => mistakes_max,
+            (None, Some(most)) => {
+                mistakes_max.min(most.saturating_sub(self.counts.mistakes).max(1))
             }
-            Some(at) => {
-                let rows = at + 1 - first;
-                self.counts.examples += rows as u64;
-                if let Some(tested) = self.tests() {
-                    tested.examples += rows as u64;
-                    tested.mistakes += 1;
-                    tested.run_length = 0;
-                }
-                let learnt = self.mistake(rule, block, at);
-                Turn {
-                    rows,
-                    shown: Shown::MistakenLast,
-                    step: learnt.and_then(|()| self.check_limits()),
-                }
-            }
-        }
+        };
+        let rows = first..first + readable as usize;
+        let learnt = rule.learn(block, rows, mistakes_left, &run.stop, &mut self.random);
+        let step = match learnt.end == first {
+            // The rule broke off, or a limit left nothing to read.
+            true => self.look_outside(run).and_then(|()| self.check_limits()),
+            false => self.count_learnt(first, &learnt),
+        };
+        (learnt, step)
     }
 
-    /// Whether nothing must happen between two mistakes of a block. [`Self::learn`] may then replace turns.
-    pub fn is_unwatched(&self) -> bool {
-        self.watch.is_none() && !self.is_awaiting
-    }
-
-    /// Shows the rule all of `rows`, of which there must be one. A limit or an update may end the reading
-    /// early. The method requires [`Self::is_unwatched`] and a rule that does not break off.
-    pub fn learn(
+    /// Lets a batch consume at most `readable` rows from `first` on.
+    fn consume(
         &mut self,
-        rule: &mut dyn OnlineRule,
+        rule: &mut dyn BatchRule,
         block: &Block<'_>,
-        rows: Range<usize>,
+        first: usize,
+        readable: u64,
     ) -> (Learnt, Step) {
-        let left = rows.len() as u64;
-        let readable = self.examples_left().map_or(left, |most| left.min(most));
-        let readable = rows.start..rows.start + readable as usize;
-        let mistakes_left = self.limits.max_mistakes.map_or(u64::MAX, |most| {
-            most.saturating_sub(self.counts.mistakes).max(1)
-        });
-        let learnt = rule.learn(block, readable, mistakes_left, &mut self.random);
-        let (before, mistakes) = (self.counts, u64::from(learnt.mistaken.count_ones()));
-        self.counts.examples += (learnt.end - rows.start) as u64;
+        let count = readable.min(rule.batch_remaining());
+        let end = first + count as usize;
+        let last = rule.consume(block, first..end, &mut self.random);
+        self.counts.examples += count;
+        let step = self.count(last).and_then(|()| self.check_limits());
+        let learnt = Learnt {
+            is_tested: false,
+            last,
+            ..Learnt::nothing(end)
+        };
+        (learnt, step)
+    }
+
+    /// Counts the tested rows from `first` on.
+    fn count_learnt(&mut self, first: usize, learnt: &Learnt) -> Step {
+        let (before, examples) = (self.counts, (learnt.end - first) as u64);
+        let mistakes = u64::from(learnt.mistaken.count_ones());
+        self.counts.examples += examples;
         self.counts.mistakes += mistakes;
-        self.counts.updates += learnt.changes;
+        self.counts.updates += u64::from(learnt.updated.count_ones());
         if let Some(trace) = &mut self.trace {
-            let mistaken = (rows.start..learnt.end).filter(|row| learnt.mistaken >> row & 1 == 1);
+            let mistaken = (first..learnt.end).filter(|row| learnt.mistaken >> row & 1 == 1);
             for (mistakes, row) in (before.mistakes + 1..).zip(mistaken) {
-                let examples = before.examples + (row + 1 - rows.start) as u64;
+                let examples = before.examples + (row + 1 - first) as u64;
                 trace.mistake(TracePoint { examples, mistakes });
             }
         }
         if let Some(tested) = self.tests() {
-            tested.examples += (learnt.end - rows.start) as u64;
+            tested.examples += examples;
             tested.mistakes += mistakes;
             tested.run_length = match learnt.mistaken.checked_ilog2() {
-                None => tested.run_length + (learnt.end - rows.start) as u64,
+                None => tested.run_length + examples,
                 Some(last) => (learnt.end - 1 - last as usize) as u64,
             };
         }
-        let step = match learnt.last {
-            Update::Refused(limit) => Err(Stop::End(Reason::Limit(limit))),
-            last => {
-                self.is_awaiting = last == Update::Awaiting;
-                self.check_limits()
+        if let Some(watch) = &mut self.watch {
+            if mistakes > 0 {
+                watch.mistake();
+            } else if watch.consistent(examples) {
+                return Err(Stop::End(Reason::Confident));
             }
-        };
-        (learnt, step)
+        }
+        self.is_awaiting = learnt.last == Update::Awaiting;
+        match learnt.last {
+            Update::Refused(limit) => Err(Stop::End(Reason::Limit(limit))),
+            _ => self.check_limits(),
+        }
     }
 
     /// Publishes the progress and checks the stop flag.
@@ -323,18 +283,6 @@ impl RunState {
     /// The counts of the tests while they count.
     fn tests(&mut self) -> Option<&mut Tested> {
         self.tested.as_mut().filter(|_| self.is_first_pass)
-    }
-
-    fn consistent(&mut self, count: u64) -> Step {
-        if let Some(tested) = self.tests() {
-            tested.examples += count;
-            tested.run_length += count;
-        }
-        let watch = self.watch.as_mut();
-        if watch.is_some_and(|watch| watch.consistent(count)) {
-            return Err(Stop::End(Reason::Confident));
-        }
-        self.check_limits()
     }
 
     /// Learns from an example on which the hypothesis made a mistake.

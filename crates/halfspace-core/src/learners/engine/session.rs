@@ -17,12 +17,12 @@ use crate::learners::engine::recurrences::Recurrences;
 use crate::learners::engine::report;
 use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::{Counts, Run, RunLimits};
-use crate::learners::engine::run_state::{RunState, Shown, Stop, Tested};
+use crate::learners::engine::run_state::{RunState, Stop, Tested};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Task};
-use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::source::{Presented, Stream};
 
@@ -48,8 +48,9 @@ pub struct SessionPlan {
 /// The answer to one example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The prediction before the example was learnt. None if a batch consumed the example untested.
-    pub prediction: Option<bool>,
+    /// The code of the class that was predicted before the example was learnt: of two classes, 1 is the positive one.
+    /// None if a batch consumed the example untested.
+    pub prediction: Option<u32>,
     /// Whether the prediction was wrong.
     pub is_mistake: bool,
     /// Consistent examples since the last mistake.
@@ -223,38 +224,35 @@ impl Session {
             let mut row = 0;
             while row < block.rows() && self.end.is_none() {
                 let rows = row..block.rows();
-                let turn = self.course.turn(self.rule.online(), run, &block, rows);
+                let rule = self.rule.online();
+                let (seen, step) = self.course.learn(rule, run, &block, rows, u64::MAX);
                 if run.stop.raised().is_some() {
                     return Err(LearnError::Interrupted);
                 }
-                self.compare(data, learnt..learnt + turn.rows);
-                learnt += turn.rows;
-                self.end = match turn.step {
+                self.compare(data, learnt..learnt + seen.end - row);
+                learnt += seen.end - row;
+                self.end = match step {
                     Err(Stop::End(Reason::Confident)) if self.course.watch.is_none() => None,
                     Ok(()) => None,
                     Err(Stop::End(Reason::Confident)) => Some(SessionEnd::Confident),
                     Err(Stop::End(Reason::Limit(name))) => Some(SessionEnd::Limit(name.to_owned())),
                     Err(_) => return Err(LearnError::Interrupted),
                 };
-                for at in row..row + turn.rows {
-                    let is_final = at + 1 == row + turn.rows;
-                    let is_mistake = turn.shown == Shown::MistakenLast && is_final;
-                    // The label before any reflection.
-                    let label = block.is_positive(at) != (block.reflected >> at & 1 == 1);
-                    let is_tested = turn.shown != Shown::Absorbed;
-                    match (is_tested, is_mistake) {
+                for at in row..seen.end {
+                    let is_mistake = seen.mistaken >> at & 1 == 1;
+                    match (seen.is_tested, is_mistake) {
                         (false, _) => {}
                         (true, true) => self.run_length = 0,
                         (true, false) => self.run_length += 1,
                     }
                     answers.push(Answered {
-                        prediction: is_tested.then_some(label != is_mistake),
+                        prediction: seen.predicted(&block, at),
                         is_mistake,
                         run_length: self.run_length,
-                        is_last: is_final && self.end.is_some(),
+                        is_last: at + 1 == seen.end && self.end.is_some(),
                     });
                 }
-                row += turn.rows;
+                row = seen.end;
             }
         }
         Ok(answers)
@@ -313,7 +311,7 @@ impl Session {
             is_real, plan.real,
             "whoever reads spells Boolean values out"
         );
-        check_data(plan.task.entry, input)?;
+        check_data(&plan.task, input)?;
         let is_labelled = data.labels().are_given();
         if stop_conditions::check_assume(assume, is_labelled, is_real).is_err() {
             let detail = "the examples have the wrong kind for the session's `assume`: \
@@ -333,8 +331,8 @@ impl Session {
     }
 
     /// The present hypothesis.
-    pub fn hypothesis(&self) -> Hypothesis {
-        self.rule.hypothesis()
+    pub fn predictor(&self) -> Predictor {
+        self.rule.predictor()
     }
 
     /// The counts of the session. The number of examples is the position of the session.
@@ -440,6 +438,10 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
             "max_seconds",
             "a session has no time limit; remove the field",
         );
+    }
+    if plan.task.classes > 2 && plan.assume.is_some() {
+        let detail = "a session of more than two classes claims no confidence; remove the field";
+        return wrong_stop("assume", detail);
     }
     let fits = match plan.assume {
         None | Some(Assume::Independent) => true,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::learners::engine::committee::Committee;
 use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
@@ -12,6 +13,8 @@ use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::RunLimits;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
+use crate::learners::sample::source::Presentation;
 
 /// The name of the parameter that sets the first hypothesis of a learner.
 const INITIAL: &str = "initial";
@@ -23,6 +26,8 @@ pub struct Task {
     pub entry: &'static LearnerEntry,
     /// The parameters of the learner.
     pub parameters: Parameters,
+    /// The number of classes, at least 2. A learner tells two apart, and a committee of its rules more.
+    pub classes: usize,
     /// The seed of every random choice.
     pub seed: Seed,
     /// The requested confidence in (0, 1), if any.
@@ -40,7 +45,7 @@ pub struct Task {
     /// The held-out examples. The learner is not shown these examples.
     pub holdout: Option<HeldOut>,
     /// The initial hypothesis, in place of the learner's own first one.
-    pub start: Option<Arc<Hypothesis>>,
+    pub start: Option<Arc<Predictor>>,
     /// The reason why the first hypothesis may depend on the examples. If there is a reason, the run claims
     /// no confidence.
     pub start_doubt: Option<&'static str>,
@@ -55,6 +60,7 @@ impl Task {
         Self {
             entry,
             parameters: Parameters::defaults(entry.parameters),
+            classes: 2,
             seed,
             confidence: None,
             rule: None,
@@ -72,6 +78,14 @@ impl Task {
     /// The requested rule. An error alone asks for `pac`.
     pub fn asked_rule(&self) -> Option<StopRule> {
         self.rule.or(self.error.map(|_| StopRule::Pac))
+    }
+
+    /// The number of rules: one for two classes, or one for each of more.
+    pub fn members(&self) -> usize {
+        match self.classes {
+            2 => 1,
+            classes => classes,
+        }
     }
 
     /// Whether the run may stop by a confidence rule.
@@ -141,7 +155,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let marked = numbered_examples(task, input).filter(|_| task.entry.is_compressed);
     let all = drawn.saturating_add(rows).saturating_add(noted);
     let all = all.saturating_add(marked.unwrap_or(0) / 8);
-    all.saturating_add(64 * n)
+    all.saturating_add((64 * n).saturating_mul(task.members() as u64))
 }
 
 /// Bytes that the state may grow to after `mistakes` mistakes.
@@ -156,19 +170,47 @@ pub(crate) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
     build_for(task, input.n(), real)
 }
 
-/// The rule of a task for `n` Boolean or real features.
+/// The rule of a task for `n` Boolean or real features: of more than two classes, a committee.
 pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
-    let rule = (task.entry.build)(&mut Setup {
-        parameters: &task.parameters,
-        n,
-        real,
-        random: &mut random,
-    });
-    let mut rule = rule.map_err(TaskError::Parameter)?;
-    if let Some(start) = &task.start {
-        start_from(rule.as_mut(), task, n, start).map_err(TaskError::WrongStart)?;
+    let members = task.members();
+    let starts = task.start.as_deref().map(Predictor::members);
+    if let Some(starts) = starts
+        && starts.len() != members
+    {
+        let detail = "the model tells another number of classes apart than the examples have";
+        return Err(TaskError::WrongStart(detail.to_owned()));
     }
+    let member = |class: usize| -> Result<Box<dyn Rule>, TaskError> {
+        let rule = (task.entry.build)(&mut Setup {
+            parameters: &task.parameters,
+            n,
+            real,
+            random: &mut random,
+        });
+        let mut rule = rule.map_err(TaskError::Parameter)?;
+        if let Some(starts) = starts {
+            start_from(rule.as_mut(), task, n, &starts[class]).map_err(TaskError::WrongStart)?;
+        }
+        Ok(rule)
+    };
+    let mut rules: Vec<_> = (0..members).map(member).collect::<Result<_, _>>()?;
+    let rule = match rules.pop() {
+        Some(rule) if rules.is_empty() => rule,
+        last => {
+            let committee = Committee::new(rules.into_iter().chain(last).collect());
+            let detail = || {
+                format!(
+                    "{} with these parameters tells no more than two classes apart",
+                    task.entry.name
+                )
+            };
+            // Half-space examples are all positive.
+            let committee =
+                committee.filter(|_| task.entry.presentation != Presentation::HalfSpace);
+            Box::new(committee.ok_or_else(|| TaskError::WrongData(detail()))?)
+        }
+    };
     Ok((rule, random))
 }
 

@@ -81,7 +81,7 @@ pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<RunResul
     learn(task, input, None, run, false, |_, train_loop, _| {
         Ok(RunResult {
             counts: train_loop.course.counts,
-            target: recovery(&train_loop.rule.hypothesis(), input),
+            target: recovery(&train_loop.rule.predictor(), input),
         })
     })
 }
@@ -490,7 +490,7 @@ mod tests {
             (1, 0, 5)
         );
         let weights = BitVector::from_bit_string(b"111").expect("bits");
-        assert_eq!(outcome.hypothesis, Hypothesis::BinaryWeights(weights));
+        assert_eq!(outcome.predictor, Hypothesis::BinaryWeights(weights).into());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::engine::run_state::{RunState, Shown, Step, Stop};
+use crate::learners::engine::run_state::{RunState, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
@@ -176,7 +176,9 @@ impl<'r> TrainLoop<'r> {
         if self.course.is_awaiting {
             return Err(Stop::End(Reason::Exhausted));
         }
-        if self.course.counts.mistakes == before.mistakes {
+        // A committee may be right while its members still learn.
+        let counts = self.course.counts;
+        if (counts.mistakes, counts.updates) == (before.mistakes, before.updates) {
             return Err(Stop::End(self.rule.clean_pass()));
         }
         if self.course.limits.max_passes == Some(1) {
@@ -217,15 +219,15 @@ impl<'r> TrainLoop<'r> {
         if self.rule.keeps_best() || !(is_short || pass.is_multiple_of(PASSES_BETWEEN)) {
             return Ok(());
         }
-        let hypothesis = self.rule.hypothesis();
-        if hypothesis.words_of_work() > 2 * n {
+        let predictor = self.rule.predictor();
+        if predictor.words_of_work() > 2 * n {
             return Ok(());
         }
         let mut errors = 0;
         stream.rewind();
         while let Some(block) = stream.next_block()? {
             self.course.look_outside(self.run)?;
-            let wrong = hypothesis.mistakes(&block, &self.run.stop);
+            let wrong = predictor.mistakes(&block, &self.run.stop);
             errors += u64::from(wrong.count_ones());
         }
         // The last masks are valid only if no interrupt was raised meanwhile.
@@ -264,32 +266,27 @@ impl<'r> TrainLoop<'r> {
         self.run.progress.show(&self.course.counts);
     }
 
-    /// Learns from a block, from row `first` on.
+    /// Learns from a block, from row `first` on. Of a block that takes long, looks at the stop flag after each mistake.
     fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
         let rows = block.rows();
         let mut row = first;
         self.wrong = 0;
         let rule = self.rule.online();
-        let is_quick = block.words_of_work() <= WORDS_BETWEEN_LOOKS && !rule.may_break_off();
+        let is_quick = block.words_of_work() <= WORDS_BETWEEN_LOOKS;
+        let mistakes_max = if is_quick { u64::MAX } else { 1 };
         while row < rows {
-            if is_quick && self.course.is_unwatched() {
-                let (learnt, step) = self.course.learn(rule, block, row..rows);
-                row = learnt.end;
-                self.wrong |= learnt.mistaken;
-                self.phase.set_rows(row);
-                step?;
-                continue;
-            }
-            if let Some(interrupt) = self.run.stop.raised() {
+            if row > first
+                && let Some(interrupt) = self.run.stop.raised()
+            {
                 return Err(interrupt.into());
             }
-            let turn = self.course.turn(rule, self.run, block, row..rows);
-            row += turn.rows;
+            let (learnt, step) = self
+                .course
+                .learn(rule, self.run, block, row..rows, mistakes_max);
+            row = learnt.end;
+            self.wrong |= learnt.mistaken | learnt.updated;
             self.phase.set_rows(row);
-            if turn.shown == Shown::MistakenLast {
-                self.wrong |= 1 << (row - 1);
-            }
-            turn.step?;
+            step?;
         }
         Ok(())
     }

@@ -1,5 +1,8 @@
 //! What examples did to a rule.
 
+use crate::learners::sample::block::Block;
+use crate::learners::sample::classes::BlockCodes;
+
 /// The effect of a mistake or of a batch on the hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
@@ -18,11 +21,16 @@ pub enum Update {
 pub struct Learnt {
     /// The row after the last example that was read.
     pub end: usize,
+    /// Whether the rows were tested before they were learnt. A batch consumes rows untested.
+    pub is_tested: bool,
     /// The mask of the rows that were mistakes.
     pub mistaken: u64,
-    /// The number of updates that changed the hypothesis.
-    pub changes: u64,
-    /// The effect of the last mistake. [`Update::Unchanged`] if there was none.
+    /// The mask of the rows that changed the hypothesis. A rule may also learn from a row that was no mistake.
+    pub updated: u64,
+    /// The classes that were predicted. None for two classes, of which the label and the mistake tell the predicted
+    /// one.
+    pub predicted: Option<BlockCodes>,
+    /// The effect of the last row that the rule learnt from. [`Update::Unchanged`] if there was none.
     pub last: Update,
 }
 
@@ -31,8 +39,10 @@ impl Learnt {
     pub fn nothing(end: usize) -> Self {
         Self {
             end,
+            is_tested: true,
             mistaken: 0,
-            changes: 0,
+            updated: 0,
+            predicted: None,
             last: Update::Unchanged,
         }
     }
@@ -40,7 +50,17 @@ impl Learnt {
     /// Notes a mistake on row `row` with this effect.
     pub fn mistake(&mut self, row: usize, update: Update) {
         self.mistaken |= 1 << row;
-        self.changes += u64::from(update == Update::Changed);
+        self.updated |= u64::from(update == Update::Changed) << row;
         self.last = update;
+    }
+
+    /// The code of the class that was predicted for a row of `block`. None for an untested row.
+    pub fn predicted(&self, block: &Block<'_>, row: usize) -> Option<u32> {
+        let is_mistake = self.mistaken >> row & 1 == 1;
+        let code = match &self.predicted {
+            Some(codes) => codes.get(row),
+            None => u32::from(block.own_label(row) != is_mistake),
+        };
+        self.is_tested.then_some(code)
     }
 }

@@ -381,8 +381,8 @@ mod tests {
                 let wrong_if_negative = expansion.mistakes(&block, &stop);
                 for (row, decision) in decisions.into_iter().enumerate() {
                     let expected = naive(&kernel, &values, &support, &support[index * BLOCK_ROWS + row].0);
-                    prop_assert_eq!(decision.is_positive, expected >= BigInt::ZERO);
-                    prop_assert_eq!(wrong_if_negative >> row & 1 == 1, decision.is_positive);
+                    prop_assert_eq!(decision.is_positive(), expected >= BigInt::ZERO);
+                    prop_assert_eq!(wrong_if_negative >> row & 1 == 1, decision.is_positive());
                     prop_assert_eq!(decision.score, Score::from(expected));
                 }
             }

@@ -45,6 +45,7 @@
 
 use std::ops::Range;
 
+use crate::learners::decision::Decision;
 use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
@@ -53,7 +54,7 @@ use crate::learners::engine::entry::{
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
+use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
@@ -64,6 +65,7 @@ use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::kernel::kernel_scores::KernelScores;
 use crate::learners::linear::novikoff::NOT_CONVERGED;
 use crate::learners::linear::perceptron::{ORDER, order};
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, SharedSample, Stream};
 
@@ -190,8 +192,8 @@ impl Rule for KernelPerceptron {
         })
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::Kernel(self.expansion.clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::Kernel(self.expansion.clone()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -270,6 +272,20 @@ impl OnlineRule for KernelPerceptron {
             Err(limit) => Update::Refused(limit.text()),
         }
     }
+
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        Some(self)
+    }
+}
+
+impl MemberRule for KernelPerceptron {
+    fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision {
+        let mut decided = Vec::with_capacity(1);
+        self.expansion
+            .decide(block, row..row + 1, stop, &mut decided);
+        // A computation that was broken off has no decision.
+        decided.pop().unwrap_or_else(|| 0.into())
+    }
 }
 
 #[cfg(test)]
@@ -333,7 +349,7 @@ mod tests {
     }
 
     fn support(outcome: &RunOutcome) -> Vec<(String, bool)> {
-        let Hypothesis::Kernel(expansion) = &outcome.hypothesis else {
+        let Predictor::One(Hypothesis::Kernel(expansion)) = &outcome.predictor else {
             unreachable!("{outcome:?}")
         };
         (0..expansion.len())

@@ -26,7 +26,7 @@
 //! // The promotion of the example x1 x2 doubles the weights of x1, x2 and x1 x2.
 //! weights.add(&[0, 1], 1).expect("room");
 //! let decision = weights.decide(&[0b011], &mut KernelWinnowScratch::default());
-//! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
+//! assert_eq!((decision.score, decision.is_positive()), (Score::Integer(6), false));
 //! ```
 
 use std::ops::Range;
@@ -37,13 +37,14 @@ use crate::bits::words_for;
 
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
+use crate::learners::decision::Decision;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
+use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
@@ -52,6 +53,7 @@ use crate::learners::kernel::active_counts::{intractable, too_active};
 use crate::learners::kernel::kernel_winnow_weights::{
     ACTIVE_MAX, KernelWinnowScratch, KernelWinnowWeights, SupportFull,
 };
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 use crate::learners::winnow::check_powers;
@@ -201,8 +203,8 @@ impl Rule for KernelWinnow {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::KernelWinnow(self.weights.without_cancelled())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::KernelWinnow(self.weights.without_cancelled()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -274,6 +276,17 @@ impl OnlineRule for KernelWinnow {
             }
         }
     }
+
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        Some(self)
+    }
+}
+
+impl MemberRule for KernelWinnow {
+    fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
+        block.bits().copy_row(row, &mut self.row);
+        self.weights.decide(&self.row, &mut self.scratch)
+    }
 }
 
 #[cfg(test)]
@@ -326,7 +339,7 @@ mod tests {
         let sample = data(&[("110", true), ("110", true), ("101", true), ("100", false)]);
         let outcome = learn(&json!({}), &sample);
         assert_eq!(outcome.termination.reason, Reason::Converged);
-        let Hypothesis::KernelWinnow(weights) = &outcome.hypothesis else {
+        let Predictor::One(Hypothesis::KernelWinnow(weights)) = &outcome.predictor else {
             unreachable!()
         };
         let counts: Vec<_> = weights

@@ -417,7 +417,7 @@ mod tests {
                 };
                 let sum: BigInt = (1..64).filter(|t| t & x == *t).map(power).sum();
                 let decision = weights.decide(&[x], &mut scratch);
-                prop_assert_eq!(decision.is_positive, sum >= &scale * theta);
+                prop_assert_eq!(decision.is_positive(), sum >= &scale * theta);
                 let reduced = weights.without_cancelled();
                 prop_assert_eq!(reduced.decide(&[x], &mut scratch), decision);
             }

@@ -89,7 +89,7 @@ impl BoundedWeights {
     /// Returns the mask of the rows of a block on which the prediction is wrong.
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         (0..block.rows()).fold(0, |mask, row| {
-            let predicted = self.decide(block, row).is_positive;
+            let predicted = self.decide(block, row).is_positive();
             mask | u64::from(predicted != block.is_positive(row)) << row
         })
     }

@@ -47,6 +47,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
@@ -57,12 +58,13 @@ use crate::learners::engine::parameters::{
 };
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
+use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::bounded::BoundedWeights;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::examples::for_each_rows;
 use crate::learners::sample::source::{Presentation, Stream};
@@ -250,8 +252,8 @@ impl Rule for BoundedPerceptron {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::Bounded(self.weights.clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::Bounded(self.weights.clone()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -304,7 +306,7 @@ impl OnlineRule for BoundedPerceptron {
         mut rows: Range<usize>,
         _: &StopFlag,
     ) -> Option<usize> {
-        rows.find(|&row| self.weights.decide(block, row).is_positive != block.is_positive(row))
+        rows.find(|&row| self.weights.decide(block, row).is_positive() != block.is_positive(row))
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
@@ -318,6 +320,16 @@ impl OnlineRule for BoundedPerceptron {
         } else {
             Update::Unchanged
         }
+    }
+
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        Some(self)
+    }
+}
+
+impl MemberRule for BoundedPerceptron {
+    fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
+        self.weights.decide(block, row)
     }
 }
 
@@ -363,8 +375,8 @@ mod tests {
     }
 
     fn weights(outcome: &RunOutcome) -> &[f64] {
-        match &outcome.hypothesis {
-            Hypothesis::Bounded(weights) => weights.weights(),
+        match &outcome.predictor {
+            Predictor::One(Hypothesis::Bounded(weights)) => weights.weights(),
             other => unreachable!("{other:?}"),
         }
     }

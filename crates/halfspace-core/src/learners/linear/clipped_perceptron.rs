@@ -47,6 +47,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::hidden_states::HiddenStates;
 use crate::learners::linear::sbpi::{self, ORDER, order};
 use crate::learners::message_passing::planted;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 
 /// Parameter for the probability of the reinforcement.
@@ -140,8 +141,8 @@ impl Rule for ClippedPerceptron {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(self.states.weights().clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::BinaryWeights(self.states.weights().clone()).into()
     }
 
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {

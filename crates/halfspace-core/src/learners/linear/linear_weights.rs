@@ -419,7 +419,14 @@ impl LinearWeights {
         match self.score(block, row, scratch) {
             LinearScore::Integer(score) => match self {
                 Self::Integer(own) if own.unit != Unit::ONE => {
-                    Decision::new(Score::Real(own.unit.times(score)), score >= 0)
+                    let value = own.unit.times(score);
+                    Decision::new(
+                        Score::Multiple {
+                            units: score,
+                            value,
+                        },
+                        score >= 0,
+                    )
                 }
                 _ => score.into(),
             },
@@ -513,16 +520,20 @@ impl LinearWeights {
             }
             _ => return None,
         };
-        let last = match is_finite {
-            true if mistaken == 0 => Update::Unchanged,
-            true => Update::Changed,
-            false => Update::Refused(OUT_OF_RANGE),
+        // The last mistake is the one that could not be added.
+        let refused = match is_finite {
+            true => 0,
+            false => 1 << (end - 1),
         };
         Some(Learnt {
-            end,
             mistaken,
-            changes: u64::from(mistaken.count_ones()) - u64::from(!is_finite),
-            last,
+            updated: mistaken & !refused,
+            last: match (is_finite, mistaken) {
+                (false, _) => Update::Refused(OUT_OF_RANGE),
+                (true, 0) => Update::Unchanged,
+                (true, _) => Update::Changed,
+            },
+            ..Learnt::nothing(end)
         })
     }
 

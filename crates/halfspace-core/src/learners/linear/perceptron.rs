@@ -39,6 +39,7 @@ use std::ops::Range;
 
 use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::arithmetic::unit::Unit;
+use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
@@ -48,7 +49,7 @@ use crate::learners::engine::parameters::{
 };
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule, learn_one_by_one};
+use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule, learn_one_by_one};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
@@ -57,6 +58,7 @@ use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading, RealWeights,
 };
 use crate::learners::linear::novikoff;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
 
@@ -322,8 +324,8 @@ impl Rule for Perceptron {
         self.weights.mistakes(block)
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        self.shown(&self.weights)
+    fn predictor(&self) -> Predictor {
+        self.shown(&self.weights).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -396,6 +398,7 @@ impl OnlineRule for Perceptron {
         block: &Block<'_>,
         rows: Range<usize>,
         mistakes_max: u64,
+        stop: &StopFlag,
         random: &mut Generator,
     ) -> Learnt {
         let most = mistakes_max.min(self.updates_left);
@@ -405,11 +408,21 @@ impl OnlineRule for Perceptron {
             most => self.weights.learn(block, rows.clone(), amount, most),
         };
         match learnt {
-            None => learn_one_by_one(self, block, rows, mistakes_max, random),
+            None => learn_one_by_one(self, block, rows, mistakes_max, stop, random),
             Some(learnt) => {
                 self.updates_left -= u64::from(learnt.mistaken.count_ones());
                 learnt
             }
         }
+    }
+
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        Some(self)
+    }
+}
+
+impl MemberRule for Perceptron {
+    fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
+        self.weights.decide(block, row, &mut self.scratch)
     }
 }

@@ -67,6 +67,7 @@ use crate::learners::linear::linear_weights::{
 };
 use crate::learners::linear::novikoff::norm_squared;
 use crate::learners::linear::perceptron::{BIAS, READING, reading};
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
 
@@ -214,8 +215,8 @@ impl Rule for Perspectron {
         Reason::Exhausted
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::Linear(self.weights.clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::Linear(self.weights.clone()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -321,8 +322,8 @@ mod tests {
     }
 
     fn weights(outcome: &RunOutcome) -> Vec<f64> {
-        match &outcome.hypothesis {
-            Hypothesis::Linear(weights) => weights.numbers().0,
+        match &outcome.predictor {
+            Predictor::One(Hypothesis::Linear(weights)) => weights.numbers().0,
             other => panic!("{other:?}"),
         }
     }
@@ -415,7 +416,7 @@ mod tests {
         assert_eq!(outcome.bound, None);
         assert!(outcome.no_bound.unwrap().contains("more than one pass"));
         let task = Task {
-            start: Some(Arc::new(outcome.hypothesis)),
+            start: Some(Arc::new(outcome.predictor)),
             ..Task::of(entry, Seed(1))
         };
         let outcome = train(&task, input, &Run::default()).unwrap();

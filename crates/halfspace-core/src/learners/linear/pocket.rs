@@ -46,6 +46,7 @@ use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::LinearWeights;
 use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
@@ -109,10 +110,10 @@ impl Rule for Pocket {
         }
     }
 
-    fn hypothesis(&self) -> Hypothesis {
+    fn predictor(&self) -> Predictor {
         match &self.kept {
-            Some((_, weights)) => self.perceptron.shown(weights),
-            None => self.perceptron.hypothesis(),
+            Some((_, weights)) => self.perceptron.shown(weights).into(),
+            None => self.perceptron.predictor(),
         }
     }
 

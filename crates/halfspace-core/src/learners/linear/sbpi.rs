@@ -54,6 +54,7 @@ use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::hidden_states::HiddenStates;
 use crate::learners::message_passing::planted;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::source::Presentation;
@@ -157,8 +158,8 @@ impl Rule for Sbpi {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(self.states.weights().clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::BinaryWeights(self.states.weights().clone()).into()
     }
 
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {

@@ -48,6 +48,7 @@ use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, SharedSample};
 
@@ -150,8 +151,8 @@ impl Rule for MessagePassing {
         Reason::Consistent
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Self::hypothesis(self)
+    fn predictor(&self) -> Predictor {
+        Self::predictor(self)
     }
 
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {

@@ -47,6 +47,7 @@ use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use crate::learners::message_passing::amp::{self, BUDGET};
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::SharedSample;
 
@@ -107,7 +108,7 @@ struct Auto {
     n: usize,
     stage: Stage,
     /// The hypothesis with the fewest errors in a test on the whole sample, with its number of errors.
-    best: Option<(u64, Hypothesis)>,
+    best: Option<(u64, Predictor)>,
     /// Whether the current stage found consistent weights.
     is_found: bool,
 }
@@ -205,7 +206,7 @@ impl Rule for Auto {
             .as_ref()
             .is_none_or(|(fewest, _)| errors < *fewest)
         {
-            self.best = Some((errors, self.rule().hypothesis()));
+            self.best = Some((errors, self.rule().predictor()));
         }
     }
 
@@ -226,10 +227,10 @@ impl Rule for Auto {
         Reason::Consistent
     }
 
-    fn hypothesis(&self) -> Hypothesis {
+    fn predictor(&self) -> Predictor {
         match &self.best {
             Some((_, best)) if !self.is_found => best.clone(),
-            _ => self.rule().hypothesis(),
+            _ => self.rule().predictor(),
         }
     }
 
@@ -240,7 +241,7 @@ impl Rule for Auto {
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
         snapshot.number(self.is_found.into());
         match &self.best {
-            Some((errors, Hypothesis::BinaryWeights(weights))) => {
+            Some((errors, Predictor::One(Hypothesis::BinaryWeights(weights)))) => {
                 snapshot.numbers([1, *errors]);
                 snapshot.numbers(weights.words().iter().copied());
             }
@@ -263,7 +264,7 @@ impl Rule for Auto {
             _ => {
                 let errors = snapshot.number()?;
                 let weights = read_weights(self.n, snapshot)?;
-                Some((errors, Hypothesis::BinaryWeights(weights)))
+                Some((errors, Predictor::One(Hypothesis::BinaryWeights(weights))))
             }
         };
         // The restored state replaces everything that these constructors draw.

@@ -45,6 +45,7 @@ use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::block::{Block, WholeBlocks};
 use crate::learners::sample::source::{Presented, SharedSample, Stream};
@@ -368,9 +369,9 @@ impl MessagePassing {
     }
 
     /// The candidate with the fewest errors.
-    pub fn hypothesis(&self) -> Hypothesis {
+    pub fn predictor(&self) -> Predictor {
         let best = self.best.as_ref().map_or(&self.candidate, |(_, best)| best);
-        Hypothesis::BinaryWeights(best.clone())
+        Hypothesis::BinaryWeights(best.clone()).into()
     }
 
     /// Writes the state, also in the middle of a pass.

@@ -8,6 +8,7 @@ use crate::bits::{BLOCK_ROWS, BlockBuffer, words_for};
 use crate::learners::engine::helpers::are_worthwhile;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::parts::words_of;
 use crate::learners::sample::source::Stream;
@@ -35,18 +36,16 @@ struct CopiedBlock {
 
 /// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies. Other hypotheses than those
 /// named here read examples about as fast as a copy does.
-pub fn is_worth_copying(hypothesis: &Hypothesis, examples: u64, stop: &StopFlag) -> bool {
-    if let Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) | Hypothesis::Bounded(_) =
-        hypothesis
+pub fn is_worth_copying(predictor: &Predictor, examples: u64, stop: &StopFlag) -> bool {
+    if let None
+    | Some(Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) | Hypothesis::Bounded(_)) =
+        predictor.one()
     {
         return false;
     }
-    let rows = BYTES_MAX / (8 * words_for(hypothesis.n()));
+    let rows = BYTES_MAX / (8 * words_for(predictor.n()));
     let rows = rows.clamp(BLOCK_ROWS, BLOCKS_MAX * BLOCK_ROWS) as u64;
-    are_worthwhile(
-        stop,
-        words_of(hypothesis).saturating_mul(examples.min(rows)),
-    )
+    are_worthwhile(stop, words_of(predictor).saturating_mul(examples.min(rows)))
 }
 
 impl Batch {

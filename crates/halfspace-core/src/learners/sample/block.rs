@@ -4,6 +4,8 @@
 
 use crate::bits::{BLOCK_ROWS, BitBlock, SparseBlock, WORD_BITS};
 
+use crate::learners::sample::classes::BlockCodes;
+
 /// Up to 64 examples with their labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
@@ -14,6 +16,8 @@ pub struct Block<'a> {
     /// Bit `r` is set if row `r` is a negative example that was reflected (u <- -u). A tie on such a row is a
     /// mistake because sgn(0) = +1.
     pub reflected: u64,
+    /// The class codes of rows of more than two classes, none of which has a label of +1 or -1.
+    pub codes: Option<BlockCodes>,
 }
 
 /// Features of a block.
@@ -45,6 +49,29 @@ impl<'a> Block<'a> {
             features,
             positives,
             reflected: 0,
+            codes: None,
+        }
+    }
+
+    /// The code of the class of row `row`. Of two classes, +1 has code 1.
+    pub fn class(&self, row: usize) -> u32 {
+        match &self.codes {
+            Some(codes) => codes.get(row),
+            None => self.is_positive(row).into(),
+        }
+    }
+
+    /// The rows as the member of a committee sees them: those of its class have the label +1, all others -1.
+    #[must_use]
+    pub fn of_class(&self, code: u32) -> Self {
+        let own = match &self.codes {
+            Some(codes) => codes.mask(code),
+            None => unreachable!("rows of two classes before a committee"),
+        };
+        Self {
+            positives: own & row_mask(self.rows()),
+            codes: None,
+            ..*self
         }
     }
 
@@ -79,6 +106,11 @@ impl<'a> Block<'a> {
     /// Whether row `row` has the label +1.
     pub fn is_positive(&self, row: usize) -> bool {
         self.positives >> row & 1 == 1
+    }
+
+    /// Whether row `row` had the label +1 before any reflection.
+    pub fn own_label(&self, row: usize) -> bool {
+        (self.positives ^ self.reflected) >> row & 1 == 1
     }
 }
 

@@ -4,9 +4,7 @@
 //! operations, and two classes take one bit an example. The codes number a list of class names, which this module does
 //! not know. A learner of two classes sees code 1 as +1 and code 0 as -1.
 
-use crate::bits::{BLOCK_ROWS, BitVector, WORD_BITS};
-
-use crate::learners::sample::block::row_mask;
+use crate::bits::{BLOCK_ROWS, BitVector, WORD_BITS, last_word_mask};
 
 /// The most bit planes, and so the most classes: 2^16.
 pub const PLANES_MAX: usize = 16;
@@ -118,7 +116,7 @@ impl ClassCodes {
         for first in (0..rows).step_by(BLOCK_ROWS) {
             let block = self.block(first).recoded(codes, planes.len());
             for (words, word) in planes.iter_mut().zip(block.words()) {
-                words.push(word & row_mask(rows - first));
+                words.push(word & last_word_mask((rows - first).min(BLOCK_ROWS)));
             }
         }
         Self::from_planes(rows, planes)
@@ -186,11 +184,11 @@ impl BlockCodes {
     }
 
     /// Passes each code that one of the first `rows` examples has to `see`, with the number of these examples. Codes
-    /// may come more than once.
+    /// may come more than once. There is at least one example.
     pub fn count(&self, rows: usize, mut see: impl FnMut(u32, u32)) {
         match self.words() {
             [word] => {
-                let positives = (word & row_mask(rows)).count_ones();
+                let positives = (word & last_word_mask(rows)).count_ones();
                 see(0, rows as u32 - positives);
                 see(1, positives);
             }

@@ -10,7 +10,7 @@ use crate::bits::{BLOCK_ROWS, words_for};
 
 use crate::learners::engine::run::Interrupt;
 use crate::learners::sample::block::{BlockFeatures, row_mask};
-use crate::learners::sample::classes::ClassCodes;
+use crate::learners::sample::classes::{BlockCodes, ClassCodes};
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::sample::packer::Packer;
 
@@ -165,12 +165,20 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Bit `r` is set if row `r` is positive: if it has no label or the code 1 of two classes.
+    /// Bit `r` is set if row `r` is positive: if it has no label or the code 1 of two classes. No row of more classes
+    /// is positive.
     pub fn positives(&self) -> u64 {
         match self.codes {
             None => row_mask(self.count()),
+            Some((codes, _)) if codes.signs().is_none() => 0,
             Some((codes, first)) => codes.positives(first),
         }
+    }
+
+    /// The class codes of rows of more than two classes.
+    pub fn codes(&self) -> Option<BlockCodes> {
+        let (codes, first) = self.codes.filter(|(codes, _)| codes.signs().is_none())?;
+        Some(codes.block(first))
     }
 
     /// Number of rows, at least one.

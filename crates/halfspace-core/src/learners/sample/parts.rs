@@ -6,6 +6,7 @@ use crate::bits::BLOCK_ROWS;
 use crate::learners::engine::helpers::{PIECE_WORDS_MAX, are_worthwhile};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::WholeBlocks;
 use crate::learners::sample::source::{Presented, SharedSample, Stream};
 
@@ -19,12 +20,12 @@ pub const PART_ROWS_MAX: usize = 512;
 const WINNOW_FACTOR: u64 = 16;
 
 /// Words of work per decision, compared with a kernel sum.
-pub fn words_of(hypothesis: &Hypothesis) -> u64 {
-    let factor = match hypothesis {
-        Hypothesis::Winnow(_) => WINNOW_FACTOR,
+pub fn words_of(predictor: &Predictor) -> u64 {
+    let factor = match predictor.one() {
+        Some(Hypothesis::Winnow(_)) => WINNOW_FACTOR,
         _ => 1,
     };
-    hypothesis.words_of_work().saturating_mul(factor).max(1)
+    predictor.words_of_work().saturating_mul(factor).max(1)
 }
 
 /// The next examples of a sample in memory, in parts of equal size. The last part may be shorter.
@@ -38,12 +39,12 @@ impl<'a> Parts<'a> {
     /// if helpers gain no time, or if a block of 64 examples takes too long for one piece.
     pub fn of(
         stream: &'a dyn Stream,
-        hypothesis: &Hypothesis,
+        predictor: &Predictor,
         examples: u64,
         stop: &StopFlag,
     ) -> Option<Self> {
         let sample = stream.shared()?;
-        let words = words_of(hypothesis);
+        let words = words_of(predictor);
         let is_short = words.saturating_mul(BLOCK_ROWS as u64) <= PIECE_WORDS_MAX;
         let next = usize::try_from(examples).unwrap_or(usize::MAX);
         let sample = sample.up_to(WholeBlocks::covering(next));

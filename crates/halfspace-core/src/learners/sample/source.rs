@@ -12,6 +12,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, WholeBlocks, row_mask};
+use crate::learners::sample::classes::BlockCodes;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, ReadRows};
 use crate::learners::sample::packer::Packer;
@@ -207,13 +208,17 @@ impl<'a> Presented<'a> {
 
     /// Collects rows from arbitrary places into one block.
     fn gather(&mut self, rows: &[usize]) -> Result<Block<'_>, Interrupt> {
-        let mut positives = 0;
+        let (mut positives, mut codes) = (0, None::<BlockCodes>);
         self.bits.clear();
         self.values.clear();
         self.sparse.clear();
         for (at, &row) in rows.iter().enumerate() {
             let (found, place) = self.reader.row(row)?;
             positives |= (found.positives() >> place & 1) << at;
+            if let Some(found) = found.codes() {
+                let codes = codes.get_or_insert(BlockCodes::zeros(found.words().len()));
+                codes.set(at, found.get(place));
+            }
             let (features, place) = match found.features {
                 BlockFeatures::Sparse(block)
                     if self.presentation != Presentation::LabelledSparse =>
@@ -232,11 +237,17 @@ impl<'a> Presented<'a> {
             }
         }
         let features = match (self.values.as_slice(), self.sparse.rows()) {
-            ([], 0) => return Ok(present(&mut self.bits, self.presentation, positives)),
+            ([], 0) => {
+                let block = present(&mut self.bits, self.presentation, positives);
+                return Ok(Block { codes, ..block });
+            }
             ([], _) => BlockFeatures::Sparse(self.sparse.among(0..rows.len())),
             (values, _) => BlockFeatures::Real { n: self.n, values },
         };
-        Ok(Block::of(features, positives))
+        Ok(Block {
+            codes,
+            ..Block::of(features, positives)
+        })
     }
 }
 
@@ -282,7 +293,7 @@ impl Stream for Presented<'_> {
             return self.gather(&rows[..count]).map(Some);
         }
         let rows = self.reader.rows(first)?;
-        let positives = rows.positives();
+        let (positives, codes) = (rows.positives(), rows.codes());
         let features = match rows.features {
             BlockFeatures::Sparse(block) if self.presentation != Presentation::LabelledSparse => {
                 self.packer.pack(block, 0..block.rows())
@@ -299,7 +310,10 @@ impl Stream for Presented<'_> {
                 self.bits.copy_block(block);
                 Ok(Some(present(&mut self.bits, self.presentation, positives)))
             }
-            features => Ok(Some(Block::of(features, positives))),
+            features => Ok(Some(Block {
+                codes,
+                ..Block::of(features, positives)
+            })),
         }
     }
 

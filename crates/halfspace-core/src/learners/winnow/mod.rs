@@ -49,6 +49,7 @@ use self::disjunction::DisjunctionVerdict;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
+use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
@@ -56,11 +57,12 @@ use crate::learners::engine::entry::{
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
+use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
 use crate::learners::winnow::winnow_weights::WinnowWeights;
@@ -211,8 +213,8 @@ impl Rule for Winnow {
         Ok(())
     }
 
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::Winnow(self.weights.clone())
+    fn predictor(&self) -> Predictor {
+        Hypothesis::Winnow(self.weights.clone()).into()
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -339,6 +341,17 @@ impl OnlineRule for Winnow {
             None => Update::Refused("exact weights have at most 2^20 bits"),
         }
     }
+
+    fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
+        Some(self)
+    }
+}
+
+impl MemberRule for Winnow {
+    fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
+        block.bits().copy_row(row, &mut self.row);
+        self.weights.decide(&self.row)
+    }
 }
 
 #[cfg(test)]
@@ -390,8 +403,8 @@ mod tests {
     }
 
     fn exponents(outcome: &RunOutcome) -> &[i32] {
-        match &outcome.hypothesis {
-            Hypothesis::Winnow(weights) => weights.exponents(),
+        match &outcome.predictor {
+            Predictor::One(Hypothesis::Winnow(weights)) => weights.exponents(),
             other => unreachable!("{other:?}"),
         }
     }

@@ -301,7 +301,7 @@ mod tests {
         // Three times 3^-1 is 1, although no fixed-point number represents a third.
         let thirds = weights(3.0, "1", 3, &[-1, -1, -1]);
         let decision = thirds.decide(&[0b111]);
-        assert!(decision.is_positive);
+        assert!(decision.is_positive());
         assert_eq!(decision.score, Score::Integer(1));
         assert!(!thirds.is_positive(&[0b101]));
         assert!(!thirds.is_positive(&[0]));

@@ -421,7 +421,8 @@ fn hypotheses(table: &Table, rng: &mut StdRng) -> Vec<(&'static str, Hypothesis)
                 let input = Input::Sample { data, assume: None };
                 if check(&task, input, u64::MAX).is_ok() {
                     let outcome = train(&task, input, &Run::default()).expect("nobody stops it");
-                    found.push((entry.name, outcome.hypothesis));
+                    let hypothesis = outcome.predictor.one().expect("two classes").clone();
+                    found.push((entry.name, hypothesis));
                     break;
                 }
             }
@@ -613,7 +614,7 @@ fn compare(
         return Some(false);
     };
     let parsed = table.parsed(&table.rows);
-    if check_fit(hypothesis, &parsed.data).is_err() {
+    if check_fit(&hypothesis.clone().into(), &parsed.data).is_err() {
         return Some(false);
     }
     let labels = labels_of(hypothesis, &parsed);

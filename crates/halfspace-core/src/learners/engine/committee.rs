@@ -1,0 +1,524 @@
+//! A committee: a rule of many classes, made of one rule of two classes for each.
+//!
+//! Each member learns to tell its class from all others. Every example is shown to every member, and a member learns
+//! from it if the member itself is wrong, also where the committee is right. The class with the largest score is
+//! predicted; of equal scores, the first one. A committee knows no learner: its members are any [`MemberRule`]s.
+//!
+//! R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
+
+use std::ops::Range;
+
+use crate::learners::decision::Decision;
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
+use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::update::{Learnt, Update};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predictor::Predictor;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::classes::{BlockCodes, planes_for};
+
+/// A rule of many classes.
+pub struct Committee {
+    /// The rule of each class, in the order of the codes. All are [`MemberRule`]s.
+    members: Vec<Box<dyn Rule>>,
+    order: Order,
+    /// The decisions of the members on the present row.
+    decisions: Vec<Decision>,
+}
+
+impl Committee {
+    /// A committee of one rule per class, all built alike. None unless they can be members, or if they read the
+    /// examples in an order that their own mistakes give.
+    pub fn new(mut members: Vec<Box<dyn Rule>>) -> Option<Self> {
+        let order = member(members.first_mut()?)?.order();
+        let decisions = Vec::with_capacity(members.len());
+        let committee = Self {
+            members,
+            order,
+            decisions,
+        };
+        (order != Order::RandomMistake).then_some(committee)
+    }
+
+    /// Lets every member decide on a row. Returns the predicted class, or None if `stop` is raised.
+    fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Option<u32> {
+        self.decisions.clear();
+        for own in self.members.iter_mut().filter_map(member) {
+            self.decisions.push(own.decide(block, row, stop));
+        }
+        let largest = (0..).zip(&self.decisions).reduce(|best, next| {
+            match next.1.score.compare(&best.1.score).is_gt() {
+                true => next,
+                false => best,
+            }
+        });
+        let class = largest.map_or(0, |(class, _)| class);
+        stop.look().is_none().then_some(class)
+    }
+
+    /// Lets each member learn that decided wrongly on the row. Returns whether one of them changed, and the limit of
+    /// one that refused.
+    fn correct(
+        &mut self,
+        block: &Block<'_>,
+        row: usize,
+        random: &mut Generator,
+    ) -> (bool, Option<&'static str>) {
+        let (mut is_changed, mut refused) = (false, None);
+        let members = self.members.iter_mut().filter_map(member);
+        for ((code, own), decision) in (0..).zip(members).zip(&self.decisions) {
+            let view = block.of_class(code);
+            if decision.is_positive() == view.is_positive(row) {
+                continue;
+            }
+            match own.update(&view, row, random) {
+                Update::Changed => is_changed = true,
+                Update::Refused(limit) => refused = refused.or(Some(limit)),
+                Update::Unchanged | Update::Awaiting => {}
+            }
+        }
+        (is_changed, refused)
+    }
+}
+
+fn member(rule: &mut Box<dyn Rule>) -> Option<&mut dyn MemberRule> {
+    match rule.kind() {
+        Kind::Online(rule) => rule.as_member(),
+        Kind::Search(_) => None,
+    }
+}
+
+impl Rule for Committee {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
+    fn start_from(&mut self, _: &Hypothesis) -> Result<(), String> {
+        Err("each class has a hypothesis of its own to start from".to_owned())
+    }
+
+    fn next_pass(&mut self, random: &mut Generator) {
+        let members = self.members.iter_mut();
+        members.for_each(|member| member.next_pass(random));
+    }
+
+    fn clean_pass(&mut self) -> Reason {
+        let reasons = self.members.iter_mut().map(|member| member.clean_pass());
+        reasons.fold(Reason::Converged, |all, own| match all {
+            Reason::Converged => own,
+            all => all,
+        })
+    }
+
+    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
+        let mut members = self.members.iter();
+        members.find_map(|member| member.remark(reason, examples))
+    }
+
+    fn bytes_an_example(&self) -> u64 {
+        let members = self.members.iter();
+        members.map(|member| member.bytes_an_example()).sum()
+    }
+
+    fn grown_bytes(&self, mistakes: u64) -> u64 {
+        let members = self.members.iter();
+        members.map(|member| member.grown_bytes(mistakes)).sum()
+    }
+
+    fn predictor(&self) -> Predictor {
+        let members = self.members.iter().map(|member| member.predictor());
+        Predictor::Committee(members.flat_map(Predictor::into_members).collect())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        let members = self.members.iter_mut();
+        members.for_each(|member| member.snapshot(snapshot));
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let mut members = self.members.iter_mut();
+        members.try_for_each(|member| member.restore(snapshot))
+    }
+}
+
+impl OnlineRule for Committee {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| self.decide(block, row, stop) != Some(block.class(row)))
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.decide(block, row, &StopFlag::default());
+        match self.correct(block, row, random) {
+            (_, Some(limit)) => Update::Refused(limit),
+            (true, None) => Update::Changed,
+            (false, None) => Update::Unchanged,
+        }
+    }
+
+    fn learn(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        mistakes_max: u64,
+        stop: &StopFlag,
+        random: &mut Generator,
+    ) -> Learnt {
+        let mut learnt = Learnt::nothing(rows.end);
+        let mut predicted = BlockCodes::zeros(planes_for(self.members.len()));
+        for row in rows {
+            let Some(class) = self.decide(block, row, stop) else {
+                learnt.end = row;
+                break;
+            };
+            predicted.set(row, class);
+            learnt.mistaken |= u64::from(class != block.class(row)) << row;
+            let (is_changed, refused) = self.correct(block, row, random);
+            learnt.updated |= u64::from(is_changed) << row;
+            learnt.last = refused.map_or(learnt.last, Update::Refused);
+            if refused.is_some() || u64::from(learnt.mistaken.count_ones()) == mistakes_max {
+                learnt.end = row + 1;
+                break;
+            }
+        }
+        learnt.predicted = Some(predicted);
+        learnt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::ops::ControlFlow;
+
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+    use serde_json::json;
+
+    use crate::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow};
+
+    use crate::learners::catalogue::{CATALOGUE, find};
+    use crate::learners::engine::assume::Assume;
+    use crate::learners::engine::entry::LearnerEntry;
+    use crate::learners::engine::input::Input;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::random::Seed;
+    use crate::learners::engine::run::{Run, RunLimits};
+    use crate::learners::engine::session::{LearnError, Session, SessionEnd, SessionPlan};
+    use crate::learners::engine::task::Task;
+    use crate::learners::engine::train::train;
+    use crate::learners::predict::for_each_decisions;
+    use crate::learners::sample::classes::ClassCodes;
+    use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
+
+    use super::*;
+
+    const CLASSES: usize = 3;
+
+    /// Three perceptrons by their definition. The last weight is the bias.
+    struct Replica {
+        weights: [Vec<i64>; CLASSES],
+        has_bias: bool,
+    }
+
+    impl Replica {
+        fn new(n: usize, has_bias: bool) -> Self {
+            let weights = [(); CLASSES].map(|()| vec![0; n + 1]);
+            Self { weights, has_bias }
+        }
+
+        fn scores(&self, x: &[i64]) -> [i64; CLASSES] {
+            let x = || x.iter().copied().chain([i64::from(self.has_bias)]);
+            let score = |weights: &Vec<i64>| weights.iter().zip(x()).map(|(w, x)| w * x).sum();
+            self.weights.each_ref().map(score)
+        }
+
+        fn predict(&self, x: &[i64]) -> u32 {
+            let scores = self.scores(x);
+            let most = scores.iter().max().expect("three scores");
+            scores
+                .iter()
+                .position(|score| score == most)
+                .expect("one is the largest") as u32
+        }
+
+        /// Learns from an example, and returns the class that was predicted before.
+        fn learn(&mut self, x: &[i64], class: u32) -> u32 {
+            let (predicted, scores) = (self.predict(x), self.scores(x));
+            for ((code, weights), score) in (0..).zip(&mut self.weights).zip(scores) {
+                let sign = if code == class { 1 } else { -1 };
+                if (score >= 0) != (code == class) {
+                    let x = x.iter().copied().chain([i64::from(self.has_bias)]);
+                    weights.iter_mut().zip(x).for_each(|(w, x)| *w += sign * x);
+                }
+            }
+            predicted
+        }
+    }
+
+    /// Examples in one layout, with their values and classes.
+    struct Case {
+        data: Data,
+        rows: Vec<Vec<i64>>,
+        codes: Vec<u32>,
+    }
+
+    /// Noisy examples of three classes, as packed bits, sparse bits or values.
+    fn case(random: &mut StdRng, layout: &str, reading: &str, n: usize, examples: usize) -> Case {
+        let (mut bits, mut sparse) = (BitMatrix::new(n), SparseMatrix::new(n, false));
+        let (mut rows, mut codes, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut planes = vec![BitVector::zeros(examples); 2];
+        for row in 0..examples {
+            let ids: Vec<u32> = (0..n as u32)
+                .filter(|_| random.random_ratio(1, 4))
+                .collect();
+            let code = match random.random_ratio(1, 10) {
+                true => random.random_range(0..CLASSES as u32),
+                false => ids.iter().filter(|&&id| id < 5).count().min(2) as u32,
+            };
+            let mut packed = BitVector::zeros(n);
+            ids.iter().for_each(|&id| packed.set(id as usize, true));
+            bits.push_row(packed.words());
+            sparse.push_row(SparseRow {
+                ids: &ids,
+                values: None,
+            });
+            let off = if reading == "signed" { -1 } else { 0 };
+            let mut x = vec![off; n];
+            ids.iter().for_each(|&id| x[id as usize] = 1);
+            if layout == "real" {
+                x.iter_mut().for_each(|x| *x = random.random_range(-4..=4));
+            }
+            values.extend(x.iter().map(|&x| x as f64));
+            planes[0].set(row, code & 1 == 1);
+            planes[1].set(row, code >> 1 == 1);
+            rows.push(x);
+            codes.push(code);
+        }
+        let features = match layout {
+            "packed" => Features::Boolean(bits),
+            "sparse" => Features::Sparse(sparse),
+            _ => Features::Real(RealMatrix::from_values(n, values)),
+        };
+        let labels = Labels::Labelled(ClassCodes::of_planes(planes));
+        Case {
+            data: Data::new(features, labels),
+            rows,
+            codes,
+        }
+    }
+
+    fn plan(params: &serde_json::Value, n: usize, real: bool) -> SessionPlan {
+        let entry = find("perceptron").expect("listed");
+        let params = params.as_object().expect("an object");
+        let task = Task {
+            classes: CLASSES,
+            parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
+            ..Task::of(entry, Seed(1))
+        };
+        SessionPlan {
+            task,
+            n,
+            real,
+            assume: None,
+        }
+    }
+
+    fn classes(predictor: &Predictor, data: &Data) -> Vec<u32> {
+        let mut all = Vec::new();
+        for_each_decisions(predictor, data, 0.0, |decisions| {
+            all.extend(decisions.iter().map(|decision| decision.class));
+            ControlFlow::Continue(())
+        });
+        all
+    }
+
+    #[test]
+    fn a_committee_of_perceptrons_equals_three_perceptrons_by_definition() {
+        let mut random = StdRng::seed_from_u64(11);
+        for (layout, reading, has_bias, eta) in [
+            ("packed", "signed", true, 1.0),
+            ("packed", "unsigned", false, 0.5),
+            ("sparse", "unsigned", true, 1.0),
+            ("sparse", "signed", false, 1.0),
+            ("real", "", true, 1.0),
+        ] {
+            let (n, real) = (random.random_range(5..150), layout == "real");
+            let case = case(&mut random, layout, reading, n, 700);
+            let params = match real {
+                true => json!({"bias": has_bias, "eta": eta}),
+                false => json!({"bias": has_bias, "reading": reading, "eta": eta}),
+            };
+            let plan = plan(&params, n, real);
+            let mut session = Session::new(plan.clone()).expect("a session");
+            let mut replica = Replica::new(n, has_bias);
+            let (mut first, mut mistakes) = (0, 0);
+            while first < case.rows.len() {
+                let end = (first + random.random_range(1..150)).min(case.rows.len());
+                let part = case.data.rows(first..end);
+                let answers = session.learn(&part, &Run::default()).expect("learnt");
+                for (row, answer) in (first..end).zip(answers) {
+                    let predicted = replica.learn(&case.rows[row], case.codes[row]);
+                    assert_eq!(answer.prediction, Some(predicted), "{layout} at {row}");
+                    assert_eq!(answer.is_mistake, predicted != case.codes[row]);
+                    mistakes += u64::from(answer.is_mistake);
+                }
+                session = Session::restore(plan.clone(), &session.snapshot()).expect("a snapshot");
+                first = end;
+            }
+            let counts = session.counts();
+            assert_eq!((counts.examples, counts.mistakes), (700, mistakes));
+            let predictor = session.predictor();
+            for (member, weights) in predictor.members().iter().zip(&replica.weights) {
+                let Hypothesis::Linear(member) = member else {
+                    panic!("linear weights");
+                };
+                let (mut found, bias) = member.numbers();
+                found.extend(bias.or(Some(0.0)));
+                let expected: Vec<f64> =
+                    weights.iter().map(|&weight| weight as f64 * eta).collect();
+                assert_eq!(found, expected, "{layout}");
+            }
+            let expected: Vec<u32> = case.rows.iter().map(|x| replica.predict(x)).collect();
+            assert_eq!(classes(&predictor, &case.data), expected, "{layout}");
+        }
+    }
+
+    /// The hypotheses of a training in three passes.
+    fn trained(learner: &str, classes: usize, data: &Data) -> Predictor {
+        let task = Task {
+            classes,
+            limits: RunLimits {
+                max_passes: Some(3),
+                ..RunLimits::default()
+            },
+            ..Task::of(find(learner).expect("listed"), Seed(1))
+        };
+        let input = Input::Sample { data, assume: None };
+        train(&task, input, &Run::default())
+            .expect("a training")
+            .predictor
+    }
+
+    #[test]
+    fn a_committee_of_any_learner_equals_one_training_per_class() {
+        let mut random = StdRng::seed_from_u64(12);
+        let Case { data, codes, .. } = case(&mut random, "packed", "unsigned", 12, 300);
+        for learner in [
+            "perceptron",
+            "winnow",
+            "kernel-perceptron",
+            "kernel-winnow",
+            "bounded-perceptron",
+        ] {
+            let committee = trained(learner, CLASSES, &data);
+            let members = (0..CLASSES as u32).map(|class| {
+                let own: Vec<bool> = codes.iter().map(|&code| code == class).collect();
+                let mut labels = BitVector::zeros(own.len());
+                own.iter()
+                    .enumerate()
+                    .for_each(|(row, &own)| labels.set(row, own));
+                let alone = Data::new(data.features().clone(), Labels::of_signs(labels));
+                trained(learner, 2, &alone)
+                    .one()
+                    .expect("two classes")
+                    .clone()
+            });
+            assert_eq!(
+                committee,
+                Predictor::Committee(members.collect()),
+                "{learner}"
+            );
+        }
+    }
+
+    fn plan_of(learner: &str, params: &serde_json::Value) -> SessionPlan {
+        let entry = find(learner).expect("listed");
+        let params = params.as_object().expect("an object");
+        let task = Task {
+            classes: CLASSES,
+            parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
+            ..Task::of(entry, Seed(1))
+        };
+        SessionPlan {
+            task,
+            n: 4,
+            real: false,
+            assume: None,
+        }
+    }
+
+    #[test]
+    fn members_are_the_rules_that_learn_from_their_mistakes_alone() {
+        let no = json!({});
+        let opens = |entry: &&LearnerEntry| Session::new(plan_of(entry.name, &no)).is_ok();
+        let names: Vec<_> = CATALOGUE
+            .iter()
+            .copied()
+            .filter(opens)
+            .map(|entry| entry.name)
+            .collect();
+        let expected = [
+            "bounded-perceptron",
+            "kernel-perceptron",
+            "kernel-winnow",
+            "perceptron",
+            "winnow",
+        ];
+        assert_eq!(
+            names.into_iter().collect::<BTreeSet<_>>(),
+            BTreeSet::from(expected)
+        );
+        let declared = SessionPlan {
+            assume: Some(Assume::Independent),
+            ..plan_of("perceptron", &no)
+        };
+        assert!(Session::new(declared).is_err());
+    }
+
+    #[test]
+    fn a_committee_refuses_examples_of_two_classes_or_none() {
+        let mut session = Session::new(plan_of("perceptron", &json!({}))).expect("a session");
+        let mut matrix = BitMatrix::new(4);
+        matrix.push_row(&[0b1010]);
+        for labels in [
+            Labels::of_signs(BitVector::zeros(1)),
+            Labels::HalfSpace,
+            Labels::Unlabelled,
+        ] {
+            let data = Data::new(Features::Boolean(matrix.clone()), labels);
+            let refused = session.learn(&data, &Run::default());
+            assert!(matches!(refused, Err(LearnError::Unfit { .. })));
+        }
+    }
+
+    #[test]
+    fn a_member_at_its_limit_ends_the_committee() {
+        let full = plan_of("perceptron", &json!({"initial": 1_099_511_627_776_u64}));
+        let mut session = Session::new(full).expect("a session");
+        let mut matrix = BitMatrix::new(4);
+        matrix.push_row(&[0b1111]);
+        matrix.push_row(&[0b1111]);
+        let codes = ClassCodes::of_planes(vec![BitVector::zeros(2), BitVector::zeros(2)]);
+        let data = Data::new(Features::Boolean(matrix), Labels::Labelled(codes));
+        let answers = session.learn(&data, &Run::default()).expect("learnt");
+        assert_eq!(answers.len(), 1);
+        assert!(answers[0].is_last && !answers[0].is_mistake);
+        assert!(matches!(session.end(), Some(SessionEnd::Limit(_))));
+    }
+}

@@ -1,0 +1,138 @@
+//! What a training makes: one hypothesis for two classes, or a committee of one for each of more.
+//!
+//! A [`Predictor`] decides on examples, and knows of its hypotheses only what every [`Hypothesis`] can tell.
+
+use std::ops::Range;
+use std::slice;
+
+use crate::bits::BLOCK_ROWS;
+
+use crate::learners::decision::Decision;
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::examples::Examples;
+
+/// A hypothesis or a committee.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Predictor {
+    /// The hypothesis that tells two classes apart.
+    One(Hypothesis),
+    /// One hypothesis for each of more than two classes, all of one kind, in the order of the class codes. Each tells
+    /// its class from all others. The class with the largest score is predicted; of equal scores, the first one.
+    Committee(Vec<Hypothesis>),
+}
+
+impl From<Hypothesis> for Predictor {
+    fn from(hypothesis: Hypothesis) -> Self {
+        Self::One(hypothesis)
+    }
+}
+
+impl Predictor {
+    /// The hypothesis, if there is one alone.
+    pub fn one(&self) -> Option<&Hypothesis> {
+        match self {
+            Self::One(hypothesis) => Some(hypothesis),
+            Self::Committee(_) => None,
+        }
+    }
+
+    /// The hypotheses.
+    pub fn members(&self) -> &[Hypothesis] {
+        match self {
+            Self::One(hypothesis) => slice::from_ref(hypothesis),
+            Self::Committee(members) => members,
+        }
+    }
+
+    /// The hypotheses.
+    pub fn into_members(self) -> Vec<Hypothesis> {
+        match self {
+            Self::One(hypothesis) => vec![hypothesis],
+            Self::Committee(members) => members,
+        }
+    }
+
+    /// Number of features that an example must have.
+    pub fn n(&self) -> usize {
+        self.members()[0].n()
+    }
+
+    /// Approximate number of words of work per decision.
+    pub fn words_of_work(&self) -> u64 {
+        self.members().iter().map(Hypothesis::words_of_work).sum()
+    }
+
+    /// See [`Hypothesis::takes_real`].
+    pub fn takes_real(&self) -> bool {
+        self.members().iter().all(Hypothesis::takes_real)
+    }
+
+    /// See [`Hypothesis::reads_bits`].
+    pub fn reads_bits(&self) -> bool {
+        self.members().iter().all(Hypothesis::reads_bits)
+    }
+
+    /// See [`Hypothesis::takes_sparse`].
+    pub fn takes_sparse(&self, is_zero: bool) -> bool {
+        self.members()
+            .iter()
+            .all(|member| member.takes_sparse(is_zero))
+    }
+
+    /// See [`Hypothesis::check_examples`].
+    ///
+    /// # Errors
+    /// Returns the interrupt if the examples cannot be read.
+    pub fn check_examples(&self, examples: &dyn Examples) -> Result<Result<(), String>, Interrupt> {
+        for member in self.members() {
+            if let Err(limit) = member.check_examples(examples)? {
+                return Ok(Err(limit));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Appends the decisions on rows `rows` of a block to `out`. Once `stop` is raised, decisions may be
+    /// missing or wrong, so the caller must check the flag before using them.
+    pub fn decide(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+        out: &mut Vec<Decision>,
+    ) {
+        let (first, others) = match self {
+            Self::One(hypothesis) => return hypothesis.decide(block, rows, stop, out),
+            Self::Committee(members) => members.split_first().expect("a class"),
+        };
+        let before = out.len();
+        first.decide(block, rows.clone(), stop, out);
+        out[before..]
+            .iter_mut()
+            .for_each(|decision| decision.class = 0);
+        let mut own = Vec::with_capacity(BLOCK_ROWS);
+        for (class, member) in (1..).zip(others) {
+            own.clear();
+            member.decide(block, rows.clone(), stop, &mut own);
+            for (best, own) in out[before..].iter_mut().zip(own.drain(..)) {
+                best.raise(class, own.score);
+            }
+        }
+    }
+
+    /// Returns the mask of the rows of a block of which another class is predicted than their own. Once `stop` is
+    /// raised, the mask may be wrong, so the caller must check the flag before using the mask.
+    pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        if let Self::One(hypothesis) = self {
+            return hypothesis.mistakes(block, stop);
+        }
+        let mut decisions = Vec::with_capacity(BLOCK_ROWS);
+        self.decide(block, 0..block.rows(), stop, &mut decisions);
+        let wrong = |(row, decision): (usize, &Decision)| {
+            u64::from(decision.class != block.class(row)) << row
+        };
+        decisions.iter().enumerate().map(wrong).sum()
+    }
+}

@@ -1009,9 +1009,7 @@ class ExampleAnswer(Struct, kw_only=True, omit_defaults=True):
     """Name of the predicted class. Absent if the classes of the session have no names."""
 
     prediction: int | None = None
-    """Prediction before the example was learnt, 1 or -1. Of more than two classes, the place of the class, from 0.
-    Null if a batch consumed the example without a test.
-    """
+    """Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a test."""
 
     run_length: int
     """Consistent examples since the last mistake."""
@@ -3432,9 +3430,6 @@ class Session(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
-    classes: list[str] | None = None
-    """Names of the classes, in the order of the hypotheses. Absent unless there are more than two."""
-
     confidence_detail: str | None = None
     """Reason why the session claims no confidence now or at its end, or why the rule's own claim is incomplete."""
 
@@ -3524,11 +3519,6 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     """A session to open."""
 
     assume: Assume | None = None
-
-    classes: list[str] | None = None
-    """Names of the classes, if the examples have more than two. Each class then has a hypothesis of its own, and the
-    one with the largest score is predicted.
-    """
 
     encoding: SessionEncoding | None = None
 

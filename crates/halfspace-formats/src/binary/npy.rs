@@ -9,6 +9,7 @@ use halfspace_core::memory;
 
 use crate::binary::npy_header::{self, NpyHeader, ValueKind};
 use crate::binary::row_reader::RowReader;
+use crate::building::classes::check_digits;
 use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
@@ -140,7 +141,9 @@ impl NpyLayout {
         };
         let mut label = None;
         if let Some(column) = self.label {
-            let read = builder.label(shortest(value(column)?).as_bytes());
+            let number = value(column)?;
+            let read =
+                check_digits(number).and_then(|()| builder.label(shortest(number).as_bytes()));
             label = read.map_err(|fault| fault.placed(Some(cell(column))))?;
         }
         // Without a way out of the loop, the compiler takes many bytes at once.

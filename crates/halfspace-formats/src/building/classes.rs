@@ -379,6 +379,16 @@ pub(crate) fn bad_label(label: &[u8]) -> Fault {
     Fault::new(FormatErrorKind::BadLabel, detail)
 }
 
+/// Refuses a label that came as a double and may have lost digits.
+pub(crate) fn check_digits(label: f64) -> Result<(), Fault> {
+    if !label.is_finite() || label.abs() < EXACT_MAX as f64 {
+        return Ok(());
+    }
+    let detail =
+        format!("The label {label} is beyond 2^53, where doubles lose digits; send it as a text.");
+    Err(Fault::new(FormatErrorKind::BadLabel, detail))
+}
+
 /// Returns the spelling by which labels are compared: numbers in their shortest form, and other text without blanks
 /// around.
 pub(crate) fn canonical(text: &[u8]) -> (Vec<u8>, Cell) {

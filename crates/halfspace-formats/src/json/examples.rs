@@ -5,11 +5,10 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::building::classes::{LABEL, bad_label};
+use crate::building::classes::{LABEL, bad_label, check_digits};
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
-use crate::text::numbers::EXACT_MAX;
 
 /// Kind of the examples of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -286,11 +285,8 @@ impl<'de> Visitor<'de> for Y<'_> {
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
         let label = self.visit_str(&value.to_string())?;
-        if label.is_some() && value.abs() >= EXACT_MAX as f64 {
-            let detail = format!(
-                "The label {value} is beyond 2^53, where numbers of JSON lose digits; write it as a text."
-            );
-            return Err(scope::raise(Fault::new(FormatErrorKind::BadLabel, detail)));
+        if label.is_some() {
+            check_digits(value).map_err(scope::raise)?;
         }
         Ok(label)
     }

@@ -301,6 +301,10 @@ fn whole_numbers_beyond_the_doubles_are_classes_of_their_own() {
         let expected = if sign.is_empty() { "10" } else { "01" };
         assert_eq!(labels(&parsed.unwrap().data), expected);
     }
+    // A double has lost its digits.
+    let values = [1.0, 0.0, 9_007_199_254_740_992.0_f64].map(f64::to_le_bytes);
+    let refused = read_new(Format::Npy, &npy("<f8", 1, 3, &values.concat()), "").unwrap_err();
+    assert!(refused.to_string().contains("beyond 2^53"), "{refused}");
     // A number of a JSON document keeps its digits up to 64 bits.
     let of = |label: &str| {
         let body = format!("{{\"labelled\":{{\"examples\":[{{\"x\":\"1\",\"y\":{label}}}]}}}}");

@@ -205,6 +205,7 @@ impl OnlineRule for Committee {
 mod tests {
     use std::collections::BTreeSet;
     use std::ops::ControlFlow;
+    use std::sync::Arc;
 
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
@@ -212,6 +213,7 @@ mod tests {
 
     use crate::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow};
 
+    use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
     use crate::learners::catalogue::{CATALOGUE, find};
     use crate::learners::engine::assume::Assume;
     use crate::learners::engine::entry::LearnerEntry;
@@ -222,6 +224,7 @@ mod tests {
     use crate::learners::engine::session::{LearnError, Session, SessionEnd, SessionPlan};
     use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
+    use crate::learners::linear::linear_weights::{IntegerWeights, LinearWeights};
     use crate::learners::predict::for_each_decisions;
     use crate::learners::sample::classes::ClassCodes;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
@@ -509,8 +512,18 @@ mod tests {
 
     #[test]
     fn a_member_at_its_limit_ends_the_committee() {
-        let full = plan_of("perceptron", &json!({"initial": 1_099_511_627_776_u64}));
-        let mut session = Session::new(full).expect("a session");
+        let mut plan = plan_of("perceptron", &json!({}));
+        let first = Session::new(plan.clone()).expect("a session").predictor();
+        let full = first.members().iter().map(|member| match member {
+            Hypothesis::Linear(LinearWeights::Integer(own)) => {
+                let weights = vec![INTEGER_WEIGHT_MAX; 4];
+                let full = IntegerWeights::new(own.reading(), weights, own.bias());
+                Hypothesis::Linear(LinearWeights::Integer(full))
+            }
+            _ => panic!("integer weights"),
+        });
+        plan.task.start = Some(Arc::new(Predictor::Committee(full.collect())));
+        let mut session = Session::new(plan).expect("a session");
         let mut matrix = BitMatrix::new(4);
         matrix.push_row(&[0b1111]);
         matrix.push_row(&[0b1111]);

@@ -26,7 +26,7 @@
 //! // The promotion of the example x1 x2 doubles the weights of x1, x2 and x1 x2.
 //! weights.add(&[0, 1], 1).expect("room");
 //! let decision = weights.decide(&[0b011], &mut KernelWinnowScratch::default());
-//! assert_eq!((decision.score, decision.is_positive()), (Score::Integer(6), false));
+//! assert_eq!((decision.is_positive(), decision.score), (false, Score::Integer(6)));
 //! ```
 
 use std::ops::Range;

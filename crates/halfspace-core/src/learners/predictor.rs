@@ -15,6 +15,10 @@ use crate::learners::sample::examples::Examples;
 
 /// A hypothesis or a committee.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a process has few predictors, nearly all of two classes"
+)]
 pub enum Predictor {
     /// The hypothesis that tells two classes apart.
     One(Hypothesis),

@@ -133,7 +133,7 @@ impl Problem {
         }
     }
 
-    /// Creates a problem with one error of the request, whose detail is the detail of the problem.
+    /// Creates a problem about one place of the request, with one detail for both.
     pub fn at(code: Code, field: FieldError) -> Self {
         Self::new(code, field.detail.clone()).with(field)
     }

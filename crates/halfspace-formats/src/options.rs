@@ -160,8 +160,7 @@ impl Options {
         self.refuse(form, &FormatOption::COLUMNS)
     }
 
-    /// Whether the classes of a model wait for the labels of the examples, so that examples without labels mean
-    /// nothing.
+    /// Whether each example needs a label, because the class names of a model read it.
     pub(crate) fn needs_labels(&self) -> bool {
         self.unlabelled == UnlabelledMeans::Nothing && matches!(self.label_rule, LabelRule::Of(_))
     }

@@ -326,8 +326,8 @@ mod tests {
         }
     }
 
-    fn plan(params: &serde_json::Value, n: usize, real: bool) -> SessionPlan {
-        let entry = find("perceptron").expect("listed");
+    fn plan(learner: &str, params: &serde_json::Value, n: usize, real: bool) -> SessionPlan {
+        let entry = find(learner).expect("listed");
         let params = params.as_object().expect("an object");
         let task = Task {
             classes: CLASSES,
@@ -367,7 +367,7 @@ mod tests {
                 true => json!({"bias": has_bias, "eta": eta}),
                 false => json!({"bias": has_bias, "reading": reading, "eta": eta}),
             };
-            let plan = plan(&params, n, real);
+            let plan = plan("perceptron", &params, n, real);
             let mut session = Session::new(plan.clone()).expect("a session");
             let mut replica = Replica::new(n, has_bias);
             let (mut first, mut mistakes) = (0, 0);
@@ -450,26 +450,10 @@ mod tests {
         }
     }
 
-    fn plan_of(learner: &str, params: &serde_json::Value) -> SessionPlan {
-        let entry = find(learner).expect("listed");
-        let params = params.as_object().expect("an object");
-        let task = Task {
-            classes: CLASSES,
-            parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
-            ..Task::of(entry, Seed(1))
-        };
-        SessionPlan {
-            task,
-            n: 4,
-            real: false,
-            assume: None,
-        }
-    }
-
     #[test]
     fn members_are_the_rules_that_learn_from_their_mistakes_alone() {
         let no = json!({});
-        let opens = |entry: &&LearnerEntry| Session::new(plan_of(entry.name, &no)).is_ok();
+        let opens = |entry: &&LearnerEntry| Session::new(plan(entry.name, &no, 4, false)).is_ok();
         let names: Vec<_> = CATALOGUE
             .iter()
             .copied()
@@ -489,14 +473,15 @@ mod tests {
         );
         let declared = SessionPlan {
             assume: Some(Assume::Independent),
-            ..plan_of("perceptron", &no)
+            ..plan("perceptron", &no, 4, false)
         };
         assert!(Session::new(declared).is_err());
     }
 
     #[test]
     fn a_committee_refuses_examples_of_two_classes_or_none() {
-        let mut session = Session::new(plan_of("perceptron", &json!({}))).expect("a session");
+        let mut session =
+            Session::new(plan("perceptron", &json!({}), 4, false)).expect("a session");
         let mut matrix = BitMatrix::new(4);
         matrix.push_row(&[0b1010]);
         for labels in [
@@ -512,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_member_at_its_limit_ends_the_committee() {
-        let mut plan = plan_of("perceptron", &json!({}));
+        let mut plan = plan("perceptron", &json!({}), 4, false);
         let first = Session::new(plan.clone()).expect("a session").predictor();
         let full = first.members().iter().map(|member| match member {
             Hypothesis::Linear(LinearWeights::Integer(own)) => {

@@ -261,11 +261,7 @@ impl RunState {
                 return Err(Stop::End(Reason::Confident));
             }
         }
-        self.is_awaiting = learnt.last == Update::Awaiting;
-        match learnt.last {
-            Update::Refused(limit) => Err(Stop::End(Reason::Limit(limit))),
-            _ => self.check_limits(),
-        }
+        self.settle(learnt.last).and_then(|()| self.check_limits())
     }
 
     /// Publishes the progress and checks the stop flag.
@@ -317,13 +313,17 @@ impl RunState {
     }
 
     fn count(&mut self, update: Update) -> Step {
-        self.is_awaiting = update == Update::Awaiting;
-        match update {
-            Update::Changed => self.counts.updates += 1,
-            Update::Unchanged | Update::Awaiting => {}
-            Update::Refused(limit) => return Err(Stop::End(Reason::Limit(limit))),
+        self.counts.updates += u64::from(update == Update::Changed);
+        self.settle(update)
+    }
+
+    /// Notes whether a batch awaits further examples. Ends the run at a limit of the rule.
+    fn settle(&mut self, last: Update) -> Step {
+        self.is_awaiting = last == Update::Awaiting;
+        match last {
+            Update::Refused(limit) => Err(Stop::End(Reason::Limit(limit))),
+            Update::Changed | Update::Unchanged | Update::Awaiting => Ok(()),
         }
-        Ok(())
     }
 
     /// Current point of the mistake curve.

@@ -181,7 +181,7 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
         let detail = "the model tells another number of classes apart than the examples have";
         return Err(TaskError::WrongStart(detail.to_owned()));
     }
-    let member = |class: usize| -> Result<Box<dyn Rule>, TaskError> {
+    let mut member = |class: usize| -> Result<Box<dyn Rule>, TaskError> {
         let rule = (task.entry.build)(&mut Setup {
             parameters: &task.parameters,
             n,
@@ -194,24 +194,23 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
         }
         Ok(rule)
     };
-    let mut rules: Vec<_> = (0..members).map(member).collect::<Result<_, _>>()?;
-    let rule = match rules.pop() {
-        Some(rule) if rules.is_empty() => rule,
-        last => {
-            let committee = Committee::new(rules.into_iter().chain(last).collect());
-            let detail = || {
-                format!(
-                    "{} with these parameters tells no more than two classes apart",
-                    task.entry.name
-                )
-            };
-            // Half-space examples are all positive.
-            let committee =
-                committee.filter(|_| task.entry.presentation != Presentation::HalfSpace);
-            Box::new(committee.ok_or_else(|| TaskError::WrongData(detail()))?)
-        }
+    let rule = match members {
+        1 => member(0)?,
+        _ => committee(task, (0..members).map(member).collect::<Result<_, _>>()?)?,
     };
     Ok((rule, random))
+}
+
+fn committee(task: &Task, members: Vec<Box<dyn Rule>>) -> Result<Box<dyn Rule>, TaskError> {
+    // Half-space examples are all positive.
+    let is_labelled = task.entry.presentation != Presentation::HalfSpace;
+    match Committee::new(members).filter(|_| is_labelled) {
+        Some(committee) => Ok(Box::new(committee)),
+        None => Err(TaskError::WrongData(format!(
+            "{} with these parameters tells no more than two classes apart",
+            task.entry.name
+        ))),
+    }
 }
 
 fn start_from(

@@ -11,7 +11,7 @@ use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, StopFlag};
 use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::examples::Examples;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::jobs::raise_after;
@@ -62,11 +62,16 @@ pub async fn within<T: Send + 'static>(
 ) -> Option<Result<T, Problem>> {
     let cancel_on_drop = CancelOnDrop::default();
     let stop = cancel_on_drop.flag();
+    let begun = Instant::now();
     let computed = begin(permit, move || work(&stop));
     let Ok(computed) = timeout(limit, computed).await else {
         cancel_on_drop.flag().raise(Interrupt::TimeLimit);
         return None;
     };
+    // The timer is late by up to a millisecond.
+    if begun.elapsed() > limit {
+        return None;
+    }
     Some(computed.unwrap_or_else(|_| Err(defect())))
 }
 

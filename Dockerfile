@@ -14,6 +14,7 @@ WORKDIR /manifests
 COPY Cargo.toml Cargo.lock ./
 COPY crates/halfspace-core/Cargo.toml crates/halfspace-core/
 COPY crates/halfspace-formats/Cargo.toml crates/halfspace-formats/
+COPY crates/halfspace-programs/Cargo.toml crates/halfspace-programs/
 COPY crates/halfspace-verify/Cargo.toml crates/halfspace-verify/
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 
@@ -30,11 +31,9 @@ ENV SOURCE_DATE_EPOCH=0
 # The build uses the toolchain of the image. rust-toolchain.toml would fetch another toolchain, so it is
 # not copied here.
 COPY --from=manifests /manifests ./
-RUN mkdir src crates/halfspace-core/src crates/halfspace-formats/src crates/halfspace-verify/src \
+RUN for crate in . crates/*; do mkdir "$crate/src" && touch "$crate/src/lib.rs"; done \
     && echo 'fn main() {}' > src/main.rs \
-    && touch src/lib.rs crates/halfspace-core/src/lib.rs crates/halfspace-formats/src/lib.rs \
-        crates/halfspace-verify/src/lib.rs \
-    && cargo build --release --locked --features otlp --bin halfspace
+    && cargo build --release --locked --bin halfspace
 
 FROM dependencies AS program
 COPY --from=tools /tools/bin /usr/local/bin
@@ -44,7 +43,7 @@ COPY --from=manifests /manifests ./
 ARG SOURCE_REVISION=""
 # Cargo compares modification times. Those of a checkout may be older than the empty build above.
 RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
-    && cargo auditable build --release --locked --features otlp --bin halfspace \
+    && cargo auditable build --release --locked --bin halfspace \
     && auditable2cdx target/release/halfspace > halfspace.cdx.json
 
 # The files of the image: the program, the few programs that docker-compose.yml runs, and the libraries of all these.

@@ -348,7 +348,7 @@ pub struct Settings {
     )]
     pub log_format: LogFormat,
     /// Collector that receives traces over OTLP (HTTP, protobuf), such as `http://collector:4318`. Without a collector
-    /// no traces are recorded. The program needs the feature `otlp`.
+    /// no traces are recorded.
     #[arg(
         long,
         env = "OTEL_EXPORTER_OTLP_ENDPOINT",

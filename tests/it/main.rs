@@ -33,5 +33,4 @@ mod start;
 mod store_contract;
 mod stored_examples;
 mod tidy;
-#[cfg(feature = "otlp")]
 mod traces;

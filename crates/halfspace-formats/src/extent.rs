@@ -2,7 +2,7 @@
 //!
 //! The module does not know the use of the examples.
 
-use super::formats::Format;
+use crate::readers::formats::Format;
 
 /// Features per byte in the densest format, packed bits.
 const BITS_IN_A_BYTE: u64 = 8;

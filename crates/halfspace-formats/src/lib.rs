@@ -35,44 +35,54 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-mod binary;
 mod building;
+mod cell;
+mod classes;
 mod content_coding;
+mod encoding;
 mod error;
 mod extent;
-mod formats;
-pub mod json;
+mod numbers;
 mod option_text;
 mod options;
-mod parsed;
 mod plain_words;
-pub mod programs;
+mod readers;
 mod stored;
 mod tables;
-mod text;
-mod xlsx;
 
-pub use binary::npy_header::npy_header;
-pub use binary::tensor::{TensorList, read_tensor_octets};
-pub use binary::tensor_datatype::Datatype;
-pub use building::classes::{Classes, LabelRule, Recoding, occurring};
 pub use building::label_names::LabelCount;
+pub use building::parsed::Parsed;
 pub use building::parsed_rows::ParsedRows;
 pub use building::store_pass::{Stored, storing_bytes};
+pub use cell::{Content, DecimalMark, Family, MISSING};
+pub use classes::{Classes, LabelRule, Recoding, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
+pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
+pub use encoding::{
+    ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
+    StatedColumn, StatedLabel, TableEncoding,
+};
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
-pub use formats::{Format, gather, gather_shown, parse, read};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
-pub use json::data_forms::DataForm;
-pub use json::generated::GeneratedSpec;
-pub use json::rows::JsonRows;
-pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use option_text::OPTION_NAMES;
 pub use options::{BitOrder, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans};
-pub use parsed::Parsed;
 pub use plain_words::plain_words;
+pub use readers::binary::npy_header::npy_header;
+pub use readers::binary::tensor::{TensorList, read_tensor_octets};
+pub use readers::binary::tensor_datatype::Datatype;
+pub use readers::formats::{Format, gather, gather_shown, parse, read};
+pub use readers::json;
+pub use readers::json::data_forms::DataForm;
+pub use readers::json::generated::GeneratedSpec;
+pub use readers::json::rows::JsonRows;
+pub use readers::json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use readers::text::line_steps::{LineStep, LineSteps};
+pub use readers::text::ndjson::{NdjsonPortions, Portion, Supply};
+pub use readers::text::write_examples::{
+    TextFormat, push_csv_line, write_csv_header, write_examples,
+};
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{read_blocks, write_blocks};
 pub use stored::digest::digest;
@@ -81,16 +91,7 @@ pub use stored::layout::{Layout, stored_bytes};
 pub use stored::read_at::ReadAt;
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
-pub use tables::cell::DecimalMark;
-pub use tables::encoding::{
-    ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
-    StatedColumn, StatedLabel, TableEncoding,
-};
-pub use tables::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
 pub use tables::preview::{ColumnRole, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed};
-pub use text::line_steps::{LineStep, LineSteps};
-pub use text::ndjson::{NdjsonPortions, Portion, Supply};
-pub use text::write_examples::{TextFormat, push_csv_line, write_csv_header, write_examples};
 
 #[cfg(test)]
 mod tests;

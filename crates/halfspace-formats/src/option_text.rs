@@ -5,11 +5,11 @@
 
 use std::str::FromStr;
 
+use crate::cell::DecimalMark;
+use crate::encoding::options::{BINS_MAX, Numbers, Unknown};
+use crate::encoding::{KindName, Missing};
 use crate::options::BitOrder;
 use crate::options::{Header, LabelsColumn, Options};
-use crate::tables::cell::DecimalMark;
-use crate::tables::encoding::{KindName, Missing};
-use crate::tables::options::{BINS_MAX, Numbers, Unknown};
 
 /// The names of all options of data.
 pub const OPTION_NAMES: [&str; 15] = [

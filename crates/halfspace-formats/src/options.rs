@@ -3,10 +3,10 @@
 use halfspace_core::learners::engine::assume::Assume;
 use serde::Deserialize;
 
-use crate::building::classes::LabelRule;
+use crate::classes::LabelRule;
+use crate::encoding::options::{Numbers, TableOptions, Unknown};
 use crate::error::{Fault, FormatErrorKind};
 use crate::stored::header::RowsKind;
-use crate::tables::options::{Numbers, TableOptions, Unknown};
 
 /// Position of the label of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,7 @@ pub const VERSION: u32 = 1;
 pub const GENERATOR: &str = "xoshiro256++";
 
 /// The facts that reproduce a training, and the results to expect.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
     /// The version of this form: 1.
@@ -20,7 +19,7 @@ pub struct Receipt {
     /// The learner.
     pub learner: String,
     /// Parameters of the learner, including defaults.
-    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    #[schema(value_type = Object)]
     pub params: Map<String, Value>,
     /// The seed of all random choices.
     pub seed: u64,
@@ -49,9 +48,8 @@ pub struct Receipt {
 }
 
 /// The held-out examples of a training.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = ReceiptHoldout))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = ReceiptHoldout)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
     /// The share of the examples.
@@ -61,9 +59,8 @@ pub struct HeldOut {
 }
 
 /// The origin of the examples of a training.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = ReceiptData))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = ReceiptData)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DataSource {
     /// Stored or sent examples.
@@ -74,7 +71,7 @@ pub enum DataSource {
     /// Examples that are drawn with the seed of the receipt.
     Generated {
         /// The description of the examples.
-        #[cfg_attr(feature = "schema", schema(value_type = Object))]
+        #[schema(value_type = Object)]
         spec: Value,
     },
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use halfspace_formats::programs::{Language, NoProgram, Program};
+use halfspace_programs::{Language, NoProgram, Program};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 

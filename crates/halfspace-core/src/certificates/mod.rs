@@ -30,8 +30,7 @@ mod tests;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A proved statement about an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Certificate {
     /// The kind and the numbers.
     #[serde(flatten)]
@@ -47,8 +46,7 @@ pub struct Certificate {
 }
 
 /// The numbers of a certificate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Claim {
     /// Errors on examples that the learner was not shown.
@@ -107,8 +105,7 @@ pub enum Claim {
 }
 
 /// A kind of certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateKind {
     /// [`Claim::TestSet`].
@@ -187,9 +184,8 @@ impl Claim {
 const VACUOUS_ABOVE: f64 = 0.9999;
 
 /// A certificate that an answer lacks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = WithheldCertificate))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = WithheldCertificate)]
 pub struct Withheld {
     /// The kind of the certificate.
     pub kind: CertificateKind,
@@ -198,8 +194,7 @@ pub struct Withheld {
 }
 
 /// The certificates of an answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct Certificates {
     /// Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly.

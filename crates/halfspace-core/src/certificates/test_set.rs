@@ -12,9 +12,8 @@ pub const SOURCE: &str = "C. J. Clopper and E. S. Pearson, The use of confidence
                           J. Langford, Tutorial on practical prediction theory for classification (2005)";
 
 /// Confidence limits of an error. The one-sided limit and the two-sided interval each hold by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = TestSetLimits))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[schema(as = TestSetLimits)]
 pub struct Limits {
     /// Share of wrong predictions.
     pub error_rate: f64,

@@ -17,8 +17,7 @@ use crate::learners::engine::run::{Interrupt, Run};
 use super::examples::{SignedExamples, look};
 
 /// The scores that count as the right side of a hyperplane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Convention {
     /// Positive examples have positive scores, and negative examples have negative scores.

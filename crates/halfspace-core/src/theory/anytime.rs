@@ -32,8 +32,7 @@ const DISTANCES_VISITED_MAX: u64 = 1 << 23;
 const HYPOTHESES_BETWEEN_LOOKS: u64 = 256;
 
 /// A rule whose run length grows with the number of mistakes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct AnytimeRule {
     /// Run length that accepts the first hypothesis.
     pub run_length: u64,

@@ -17,12 +17,11 @@ use super::{FigureError, check_whole, look};
 pub const DICHOTOMIES_MAX: u64 = 10_000;
 
 /// Cover's count of linearly separable dichotomies.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct Dichotomies {
     /// C(P, N), exactly, as a decimal string.
     #[serde(rename = "dichotomies", serialize_with = "decimal")]
-    #[cfg_attr(feature = "schema", schema(value_type = String, pattern = "^[1-9][0-9]*$"))]
+    #[schema(value_type = String, pattern = "^[1-9][0-9]*$")]
     pub count: BigUint,
     /// Binary logarithm of the count.
     pub log2: f64,

@@ -26,9 +26,8 @@ const ALPHA: f64 = 1.771_866_547;
 const BETA: f64 = 0.139_232_271;
 
 /// The exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = DirectedDriftAnalysis))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[schema(as = DirectedDriftAnalysis)]
 pub struct Analysis {
     /// Expected mistakes until the hypothesis is the target.
     pub expected_mistakes: ByStart,
@@ -47,8 +46,7 @@ pub struct Analysis {
 }
 
 /// A figure for different starts of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ByStart {
     /// Start at a hypothesis that is drawn uniformly.
     pub random_start: f64,
@@ -57,8 +55,7 @@ pub struct ByStart {
 }
 
 /// Smallest error of a wrong hypothesis. A hypothesis at Hamming distance 1 from the target has this error.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct MinError {
     /// Error on examples that are uniform over the positive half-space.
     pub uniform_positive: f64,
@@ -67,8 +64,7 @@ pub struct MinError {
 }
 
 /// Bounds of Theorem 1 on the expected mistakes from any wrong start, without their O terms.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TheoremOne {
     /// alpha e^(beta n), alpha = 1.771866547, beta = 0.139232271.
     pub lower: f64,
@@ -85,8 +81,7 @@ pub struct TheoremOne {
 }
 
 /// A rule that accepts after a fixed number of consecutive consistent examples.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct FixedRule {
     /// Number of consecutive consistent examples.
     pub run_length: u64,

@@ -44,8 +44,7 @@ fn look(stop: &StopFlag) -> Result<(), FigureError> {
 }
 
 /// A bound on the number of mistakes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct MistakeBound {
     /// The bound; null outside the range of doubles.
     #[serde(rename = "mistakes_at_most")]

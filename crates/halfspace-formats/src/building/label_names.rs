@@ -3,12 +3,12 @@
 
 use serde::Serialize;
 
-use crate::building::classes::{Classes, LabelRule, Recoding, bad_label, canonical};
+use crate::cell::{Content, Family};
+use crate::classes::{Classes, LabelRule, Recoding, bad_label, canonical};
+use crate::encoding::LabelEncoding;
 use crate::error::{Fault, FormatErrorKind, excerpt, name};
+use crate::numbers::parse_number;
 use crate::options::Options;
-use crate::tables::cell::{Content, Family};
-use crate::tables::encoding::LabelEncoding;
-use crate::text::numbers::parse_number;
 
 /// The largest number of values of the labels. Their places fit into a byte.
 const VALUES_MAX: usize = 256;
@@ -58,8 +58,7 @@ enum Meaning {
 }
 
 /// A label value and its number of rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct LabelCount {
     /// The value. A number is in its shortest form.
     pub value: String,
@@ -461,6 +460,14 @@ fn spelled(text: &[u8]) -> Result<(String, Content), Fault> {
     let (spelling, content) = canonical(name(text)?.as_bytes());
     let spelling = String::from_utf8(spelling).expect("the spelling of a text is a text");
     Ok((spelling, content))
+}
+
+/// Returns the name of the label beside these features: `label`, or `label_1` and so on if a feature has that name.
+pub(crate) fn label_name(features: &[String]) -> String {
+    let numbered = (1..).map(|number| format!("label_{number}"));
+    let mut names = ["label".to_owned()].into_iter().chain(numbered);
+    let free = names.find(|name| !features.contains(name));
+    free.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_f
 use halfspace_core::learners::sample::data::Labels;
 use halfspace_core::learners::sample::examples::LabelKind;
 
-use crate::building::classes::Recoding;
+use crate::classes::Recoding;
 use crate::options::UnlabelledMeans;
 
 /// The class codes of the rows so far.

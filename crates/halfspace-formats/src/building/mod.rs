@@ -1,8 +1,8 @@
 //! Building of a sample, value by value: labels, rows in memory and rows beyond the memory budget.
 
-pub(crate) mod classes;
 pub(crate) mod label_names;
 pub(crate) mod labels;
+pub(crate) mod parsed;
 pub(crate) mod parsed_rows;
 pub(crate) mod row_buffer;
 pub(crate) mod rows;

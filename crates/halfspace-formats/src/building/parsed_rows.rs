@@ -6,8 +6,8 @@ use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, Shape};
 
-use crate::building::classes::Classes;
 use crate::building::store_pass::{StorePass, Stored};
+use crate::classes::Classes;
 use crate::error::{Fault, FormatError};
 use crate::stored::header::BlocksError;
 use crate::stored::parts::{RowsPart, for_each_part};

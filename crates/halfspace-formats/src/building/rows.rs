@@ -6,6 +6,8 @@
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use halfspace_core::learners::sample::data::{Features, RealMatrix};
 
+use crate::stored::words::real_value;
+
 /// Finished rows.
 pub(crate) enum FinishedRows {
     /// All values so far are two-valued.
@@ -111,12 +113,4 @@ pub(crate) fn real_bytes(rows: usize, n: usize) -> u64 {
 /// Returns the bytes of `rows` packed rows of `n` values, in whole blocks.
 pub(crate) fn packed_bytes(rows: usize, n: usize) -> u64 {
     (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
-}
-
-/// Returns value `j` of a packed row from its word. `low` is the value of a 0 bit.
-pub(crate) fn real_value(word: u64, j: usize, low: f64) -> f64 {
-    match word >> (j % WORD_BITS) & 1 {
-        1 => 1.0,
-        _ => low,
-    }
 }

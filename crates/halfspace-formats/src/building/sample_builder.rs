@@ -10,15 +10,15 @@ mod bit_runs;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
-use crate::building::classes::{Classes, Recoding};
 use crate::building::label_names::LabelNames;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
 use crate::building::sample_rules::SampleRules;
+use crate::classes::{Classes, Recoding};
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
-use crate::parsed::Parsed;
 use crate::stored::header::RowsKind;
 use crate::stored::spool::Spool;
 

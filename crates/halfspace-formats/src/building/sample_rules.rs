@@ -1,10 +1,10 @@
 //! The rules on values, lengths and limits that hold for dense and for sparse examples.
 
-use crate::building::classes::Classes;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::classes::Classes;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::ParseLimits;
-use crate::parsed::Parsed;
 use crate::stored::header::RowsKind;
 use crate::stored::spool::NotReserved;
 

@@ -11,11 +11,11 @@ use halfspace_core::memory;
 
 use crate::building::label_names::ReadLabels;
 use crate::building::labels::LabelCodes;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
-use crate::parsed::Parsed;
 use crate::stored::header::RowsKind;
 use crate::stored::layout::stored_bytes;
 use crate::stored::spool::Spool;

@@ -8,7 +8,7 @@ use std::io::Write;
 use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
-use crate::building::classes::Classes;
+use crate::classes::Classes;
 use crate::stored::blocks::BlockWriter;
 use crate::stored::digest::RowsDigest;
 use crate::stored::header::BlocksError;

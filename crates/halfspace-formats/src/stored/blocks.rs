@@ -12,7 +12,7 @@ use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, Shape};
 
-use crate::building::classes::Classes;
+use crate::classes::Classes;
 use crate::stored::header::BlocksError;
 use crate::stored::layout::Layout;
 use crate::stored::parts::{RowsPart, for_each_part};

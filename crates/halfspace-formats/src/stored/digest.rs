@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, Shape};
 
-use crate::building::classes::Classes;
+use crate::classes::Classes;
 use crate::stored::header::LabelsKind;
 use crate::stored::layout::stored_bytes;
 use crate::stored::parts::{RowsPart, for_each_part};

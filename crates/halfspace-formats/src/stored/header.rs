@@ -9,8 +9,7 @@ use thiserror::Error;
 use halfspace_core::learners::sample::examples::LabelKind;
 
 /// Kind of the features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowsKind {
     /// Boolean features, packed as bits.
@@ -30,8 +29,7 @@ impl RowsKind {
 }
 
 /// Kind of the labels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelsKind {
     /// Half-space examples: each is positive by definition.

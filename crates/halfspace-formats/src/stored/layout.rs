@@ -36,7 +36,7 @@ use halfspace_core::bits::{BLOCK_ROWS, words_for};
 use halfspace_core::learners::sample::classes::{PLANES_MAX, planes_for};
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 
-use crate::building::classes::Classes;
+use crate::classes::Classes;
 use crate::stored::header::{BlocksError, LabelsKind};
 
 use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;

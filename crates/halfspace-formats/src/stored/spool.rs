@@ -25,11 +25,11 @@ use halfspace_core::learners::sample::classes::{BlockCodes, PLANES_MAX};
 use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::learners::sample::packer::Packer;
 
-use crate::building::classes::Recoding;
-use crate::building::rows::real_value;
+use crate::classes::Recoding;
 use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
 use crate::stored::sparse_blocks::{self, SparseWords};
+use crate::stored::words::real_value;
 use crate::stored::words::{WordReader, WordWriter};
 
 /// Bytes per read of the file, because a row may be short.

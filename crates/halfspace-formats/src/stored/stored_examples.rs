@@ -19,7 +19,7 @@ use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
 
-use crate::building::classes::{Classes, Recoding};
+use crate::classes::{Classes, Recoding};
 use crate::stored::block_range::RowRange;
 use crate::stored::blocks::read_rows;
 use crate::stored::digest::RowsDigest;

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 
 use crc_fast::{CrcAlgorithm, Digest};
+use halfspace_core::bits::WORD_BITS;
 
 const WORD_BYTES: usize = size_of::<u64>();
 
@@ -222,5 +223,13 @@ impl<R: Read> WordReader<R> {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(true),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Returns value `j` of a packed row from its word. `low` is the value of a 0 bit.
+pub(crate) fn real_value(word: u64, j: usize, low: f64) -> f64 {
+    match word >> (j % WORD_BITS) & 1 {
+        1 => 1.0,
+        _ => low,
     }
 }

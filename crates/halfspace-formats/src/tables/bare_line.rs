@@ -6,7 +6,7 @@
 use halfspace_core::bits::{WORD_BITS, words_for};
 use memchr::{memchr, memchr2, memrchr};
 
-use crate::text::numbers::{are_respelled, four_bits, number_prefix};
+use crate::numbers::{are_respelled, four_bits, number_prefix};
 
 /// The bytes of eight characters in which every second one is a `0`.
 const ZEROS: u64 = u64::from_le_bytes([b'0', 0, b'0', 0, b'0', 0, b'0', 0]);
@@ -123,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::text::numbers::parse_number;
+    use crate::numbers::parse_number;
 
     fn split(line: &str, place: LabelPlace) -> Option<BareLine<'_>> {
         BareLine::split(line.as_bytes(), b',', place)

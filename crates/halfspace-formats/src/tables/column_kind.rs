@@ -1,9 +1,9 @@
 //! The kind of a column, as its values and the request tell.
 
-use super::cell::Content;
 use super::column_scan::{ColumnScan, ColumnValue};
-use super::encoding::{ColumnKind, KindName};
-use super::options::Numbers;
+use crate::cell::Content;
+use crate::encoding::options::Numbers;
+use crate::encoding::{ColumnKind, KindName};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The kind of a column, and whether its missing cells have a feature of their own.

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use halfspace_core::memory;
 
-use super::cell::{Cell, Content, DecimalMark, is_code, is_missing};
-use super::encoding::KindName;
+use crate::cell::{Cell, Content, DecimalMark, is_code, is_missing};
+use crate::encoding::KindName;
 use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
-use crate::text::numbers::{NumberFault, parse_number};
+use crate::numbers::{NumberFault, parse_number};
 
 /// The largest number of values of a column that is kept by codes. A missing cell counts as a value.
 pub(crate) const VALUES_MAX: usize = 256;

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::LabelPlace;
-use super::cell::Cell;
-use super::encoding::{
+use super::unnamed::Unnamed;
+use crate::cell::Cell;
+use crate::encoding::options::{Numbers, TableOptions};
+use crate::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, MissingCells, TableEncoding,
 };
-use super::options::{Numbers, TableOptions};
-use super::unnamed::Unnamed;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::options::LabelsColumn;
 

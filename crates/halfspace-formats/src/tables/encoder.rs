@@ -2,15 +2,15 @@
 
 use halfspace_core::memory;
 
-use super::cell::Cell;
 use super::columns::{InColumn, TableColumns};
-use super::encoding::{CellFeatures, ColumnKind, Missing, TableEncoding};
-use super::options::Unknown;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::cell::Cell;
+use crate::encoding::options::Unknown;
+use crate::encoding::{CellFeatures, ColumnKind, Missing, TableEncoding};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::options::Options;
-use crate::parsed::Parsed;
 use crate::stored::header::RowsKind;
 use crate::stored::spool::Spool;
 

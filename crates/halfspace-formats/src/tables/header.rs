@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use halfspace_core::memory;
 
-use super::cell::Cell;
 use super::columns::InColumn;
+use crate::cell::Cell;
 use crate::error::{Fault, FormatErrorKind, name};
+use crate::numbers::NumberFault;
 use crate::options::{Header, LabelsColumn, Options};
-use crate::text::numbers::NumberFault;
 
 /// Returns the names of the columns if the first row holds names.
 ///

@@ -1,8 +1,8 @@
 //! A table becomes examples by an encoding, which is kept.
 //!
-//! A table has rows of [cells](cell), which its reader types as far as the format has types; a cell of CSV is text. One
+//! A table has rows of [cells](crate::cell), which its reader types as far as the format has types; a cell of CSV is text. One
 //! pass over the rows finds the values of each column (`column_scan`) and of the labels (`building/label_names.rs`).
-//! The values give the kind of each column and the encoding ([`encoding`]): one bit per boolean column and per nominal
+//! The values give the kind of each column and the encoding ([`crate::encoding`]): one bit per boolean column and per nominal
 //! value, and a number or some thresholds per number column. A second pass encodes the kept cells (`scan`). A table of
 //! numbers alone needs no second pass.
 //!
@@ -11,16 +11,13 @@
 //! the columns, also those of a refused table.
 
 mod bare_line;
-pub(crate) mod cell;
 mod cell_buffer;
 mod column_kind;
 mod column_scan;
 mod columns;
 mod encoder;
-pub(crate) mod encoding;
 pub(crate) mod header;
 pub(crate) mod objects;
-pub(crate) mod options;
 mod plain_rows;
 pub(crate) mod preview;
 mod scan;

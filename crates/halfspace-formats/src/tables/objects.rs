@@ -13,13 +13,13 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::cell::{Cell, DecimalMark};
 use super::preview::Preview;
 use super::table_builder::TableBuilder;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::cell::{Cell, DecimalMark};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::{Header, Options};
-use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 
 /// One object. The values borrow from its text.

@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use halfspace_core::bits::BLOCK_ROWS;
 
 use super::bare_line::BareLine;
-use super::cell::Cell;
 use super::columns::InColumn;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::cell::Cell;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::parsed::Parsed;
 
 /// Rows whose cells are numbers, and the numbers are the features.
 pub(crate) struct PlainRows {

@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use super::cell::{Cell, is_missing};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
 use super::columns::{TableColumn, TableColumns};
-use super::encoding::KindName;
+use crate::cell::{Cell, is_missing};
+use crate::encoding::KindName;
 
-use super::options::{Numbers, TableOptions};
+use crate::building::label_names::label_name;
 use crate::building::label_names::{LabelCount, LabelNames};
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::cell::DecimalMark;
+use crate::encoding::options::{Numbers, TableOptions};
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
-use crate::parsed::Parsed;
-use crate::tables::cell::DecimalMark;
-use crate::text::write_examples::label_name;
 
 /// The largest number of columns of a preview, without the label column.
 pub const PREVIEW_COLUMNS_MAX: usize = 1000;
@@ -40,8 +40,8 @@ pub struct Preview {
 }
 
 /// The content of a body as a preview shows the content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PreviewContent))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = PreviewContent)]
 pub struct Previewed {
     /// Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
     /// other data has the label and the first 1,000 features. A name is cut like a cell.
@@ -64,8 +64,7 @@ pub struct Previewed {
 }
 
 /// A column of a table in a preview.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct PreviewColumn {
     /// Name of the column. Without a row of names the third column is `column_3`.
     pub name: String,
@@ -87,8 +86,7 @@ pub struct PreviewColumn {
 }
 
 /// The use of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ColumnRole {
     /// The column has features.

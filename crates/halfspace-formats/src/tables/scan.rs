@@ -3,22 +3,22 @@
 use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::{BareLine, LabelPlace};
-use super::cell::{Cell, Content};
 use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, KeptCell};
 use super::columns::{InColumn, TableColumn, TableColumns};
 use super::encoder::Encoder;
-use super::encoding::{
-    CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
-};
-use super::options::{BINS_DEFAULT, Numbers};
 use super::thresholds::QuantileSearch;
 use crate::building::label_names::ReadLabels;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::cell::{Cell, Content};
+use crate::encoding::options::{BINS_DEFAULT, Numbers};
+use crate::encoding::{
+    CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
+};
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::options::{Header, Options};
-use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 
 /// Rows whose encoding is open.

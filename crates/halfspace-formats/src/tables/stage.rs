@@ -2,13 +2,13 @@
 
 use halfspace_core::memory;
 
-use super::cell::DecimalMark;
 use super::columns::TableColumns;
 use super::encoder::Encoder;
-use super::options::Unknown;
 use super::plain_rows::PlainRows;
 use super::scan::TableScan;
 use crate::building::sample_builder::SampleBuilder;
+use crate::cell::DecimalMark;
+use crate::encoding::options::Unknown;
 use crate::error::{Fault, FormatError};
 use crate::options::Options;
 use crate::stored::spool::Spool;

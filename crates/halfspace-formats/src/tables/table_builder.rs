@@ -8,26 +8,26 @@ use std::sync::Arc;
 use halfspace_core::memory;
 
 use super::bare_line::{BareLine, LabelPlace};
-use super::cell::{Cell, DecimalMark, is_missing};
 use super::columns::{InColumn, TableColumns};
 use super::encoder::decides_rows;
-use super::encoding::{
+use crate::cell::{Cell, DecimalMark, is_missing};
+use crate::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
 
-use super::options::{Numbers, Unknown};
 use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
 use super::preview::Preview;
 use super::scan::TableScan;
 use super::stage::Stage;
 use crate::building::label_names::{LabelNames, ReadLabels};
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::encoding::options::{Numbers, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::numbers::NumberFault;
 use crate::options::{Header, LabelsColumn, Options};
-use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::text::numbers::NumberFault;
 
 /// A table under construction.
 pub(crate) struct TableBuilder<'o> {

@@ -1,6 +1,6 @@
 //! Columns without names that may be no features: one that counts the rows, or one without a value.
 
-use super::cell::Cell;
+use crate::cell::Cell;
 
 /// The rows after which a first column counts them in a table without names. Of two rows the numbers 0 and 1 may be
 /// bits. A column without a name beside columns with names is no feature that someone meant, so one row is enough.

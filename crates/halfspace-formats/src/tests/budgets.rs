@@ -3,7 +3,7 @@
 use halfspace_core::memory::MemoryBudget;
 
 use super::*;
-use crate::json::from_reader;
+use crate::readers::json::from_reader;
 use crate::{ContentCoding, DataForm, KindName, Numbers, TableOptions, decoder};
 
 /// The budget of a body, and what a reader may take beyond the budget before the next call that asks.

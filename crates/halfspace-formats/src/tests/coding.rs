@@ -316,7 +316,7 @@ fn typed_faults_come_through_json() {
     let body = br#"{"half_space":{"examples":["10"]}}"#;
     let form = |coded: &[u8], limits: &ParseLimits| {
         let decoder = decoder(ContentCoding::Gzip, coded, limits).expect("set up");
-        crate::json::from_reader::<crate::DataForm>(decoder, limits)
+        crate::readers::json::from_reader::<crate::DataForm>(decoder, limits)
     };
     let coded = gzip(body);
     assert!(form(&coded, &ParseLimits::default()).is_ok());

@@ -4,7 +4,7 @@ use halfspace_core::learners::engine::stopping::Sampling;
 use serde::Deserialize;
 
 use super::*;
-use crate::json::from_reader;
+use crate::readers::json::from_reader;
 use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, TargetSpec};
 
 /// A request like those of the service: the form stands two levels down.

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::json::from_reader;
+use crate::readers::json::from_reader;
 use crate::{ContentCoding, DataForm, decoder, digest, read_blocks, write_blocks};
 
 /// Labelled rows of one length, with values from a small set.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
-use crate::json::from_reader_of_tensors;
+use crate::readers::json::from_reader_of_tensors;
 use crate::{Datatype, TensorList};
 
 /// A request of the Open Inference Protocol.

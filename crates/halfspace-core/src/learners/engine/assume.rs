@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::learners::engine::stopping::Sampling;
 
 /// The declared origin of examples. The examples must be fresh and independent draws of one distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assume {
     /// Any distribution, also with noise.

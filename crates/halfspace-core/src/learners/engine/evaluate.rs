@@ -28,8 +28,7 @@ pub struct Evaluation {
 }
 
 /// Numbers of examples by label and prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Confusion {
     /// Positive examples with prediction 1.
     pub true_positives: u64,

@@ -34,9 +34,8 @@ pub struct Termination {
 }
 
 /// Errors among examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = ErrorCount))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = ErrorCount)]
 pub struct Training {
     /// Examples with a wrong prediction.
     pub errors: u64,
@@ -46,8 +45,7 @@ pub struct Training {
 
 /// The comparison of the hypothesis with the hidden target of generated data. The signs of a linear
 /// hypothesis are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Recovery {
     /// Whether both are equal.
     pub recovered: bool,

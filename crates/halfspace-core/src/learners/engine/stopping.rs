@@ -68,8 +68,7 @@ pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
 }
 
 /// The rule that may end a run before the end of its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRule {
     /// The confidence holds for the run as a whole.

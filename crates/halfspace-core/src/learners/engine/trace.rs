@@ -8,8 +8,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 pub const TRACE_POINTS_MAX: usize = 10_000;
 
 /// A point of the mistake curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TracePoint {
     /// Examples read.
     pub examples: u64,
@@ -18,8 +17,7 @@ pub struct TracePoint {
 }
 
 /// The mistake curve of a training. The stride doubles whenever the curve would exceed 10,000 points.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Trace {
     /// The curve keeps one of every `stride` mistakes.
     stride: u64,

@@ -26,8 +26,7 @@ pub const TABLE_BYTES_MAX: u64 = 1 << 28;
 const VALUES_BETWEEN_LOOKS: usize = 256;
 
 /// All conjunctions, or those without negated literals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conjunctions {
     /// Conjunctions of literals, negated or not.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The values of the bits of a Boolean example.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
     /// Bit 1 is +1 and bit 0 is -1.

@@ -1,0 +1,85 @@
+//! The content of a body.
+
+use std::sync::Arc;
+
+use halfspace_core::learners::sample::data::Data;
+
+use crate::building::parsed_rows::ParsedRows;
+use crate::classes::Classes;
+use crate::encoding::TableEncoding;
+use crate::error::{FormatError, Place};
+
+/// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed<D = Data> {
+    /// The examples.
+    pub data: D,
+    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`](crate::DataForm) the
+    /// pointer begins at the form: see [`Place::under`].
+    pub first_real: Option<Place>,
+    /// Value that a 0 bit of Boolean data had in the body: 0 or -1. A conversion of the bits to real numbers
+    /// must use this value.
+    pub zero_bit_value: f64,
+    /// Names of the features, if the body has names.
+    pub feature_names: Option<Vec<String>>,
+    /// Names of the classes. Absent if there are no labels, or if they are bits that no value stood for.
+    pub classes: Option<Classes>,
+    /// The error for labels that only a model can read, and their place. The rule
+    /// [`LabelRule::Later`](crate::LabelRule::Later) alone admits them.
+    pub foreign: Option<Box<FormatError>>,
+    /// The encoding of a table.
+    pub table: Option<Arc<TableEncoding>>,
+}
+
+impl<D> Parsed<D> {
+    /// Wraps data that no body was read for. Bits mean 0 and 1, and features and classes have no names.
+    pub fn of(data: D) -> Self {
+        Self {
+            data,
+            first_real: None,
+            zero_bit_value: 0.0,
+            feature_names: None,
+            classes: None,
+            foreign: None,
+            table: None,
+        }
+    }
+}
+
+impl Parsed<ParsedRows> {
+    /// Unwraps data that were read without a spool.
+    pub(crate) fn in_memory(self) -> Parsed {
+        self.with(|data| match data {
+            ParsedRows::Memory(data) => data,
+            ParsedRows::Spooled(_) | ParsedRows::Stored(_) => {
+                unreachable!("rows leave memory only where there is a spool")
+            }
+        })
+    }
+}
+
+impl From<Parsed> for Parsed<ParsedRows> {
+    fn from(parsed: Parsed) -> Self {
+        parsed.with(ParsedRows::Memory)
+    }
+}
+
+impl<D> Parsed<D> {
+    /// Returns the names of the classes, unless the labels are 1 and -1, or 1 and 0.
+    pub fn class_names(&self) -> Option<Vec<String>> {
+        self.classes.as_ref().and_then(Classes::names)
+    }
+
+    /// Converts the examples and keeps the other fields.
+    pub(crate) fn with<E>(self, keep: impl FnOnce(D) -> E) -> Parsed<E> {
+        Parsed {
+            data: keep(self.data),
+            first_real: self.first_real,
+            zero_bit_value: self.zero_bit_value,
+            feature_names: self.feature_names,
+            classes: self.classes,
+            foreign: self.foreign,
+            table: self.table,
+        }
+    }
+}

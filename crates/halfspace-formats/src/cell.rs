@@ -1,0 +1,299 @@
+//! A cell of a table as its reader finds it, and what the cell holds: nothing, a number, a truth value or text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::numbers::{NumberFault, is_respelled, parse_number};
+
+/// Spellings of a missing cell, beside an empty one.
+pub const MISSING: [&[u8]; 6] = [b"?", b"NA", b"NaN", b"nan", b"null", b"NULL"];
+
+/// A cell as a reader finds it. Its texts are `T`: bytes, or their range in the text of a row.
+///
+/// A text tells by its spelling what it is, so the reader of a format without types has texts alone. Numbers and truth
+/// values keep their spelling, because it names the cell where the column has words.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell<T> {
+    Missing,
+    /// A text without blanks around.
+    Text(T),
+    /// A finite number, and its spelling unless that is the shortest one.
+    Number(f64, Option<T>),
+    Boolean(bool, T),
+    Date,
+    /// A value that a table cannot hold. The reason continues a sentence on the column.
+    Refused(T),
+}
+
+impl<'a> Cell<&'a [u8]> {
+    /// Reads a number of a format that has numbers. A number beyond the range of doubles is text. With a decimal comma
+    /// so is a number with a point, as it is in CSV.
+    pub(crate) fn of_number(text: &'a [u8], decimal: DecimalMark) -> Self {
+        match number(text, decimal) {
+            Ok(value) => Self::Number(value, Some(text)),
+            Err(_) => Self::Text(text),
+        }
+    }
+
+    /// Returns what the cell holds.
+    #[inline]
+    pub(crate) fn content(&self, decimal: DecimalMark) -> Content {
+        match self {
+            Self::Text(text) => Content::of(text, decimal),
+            Self::Number(value, _) => Content::Number(*value),
+            Self::Boolean(value, _) => Content::Flag(Family::TrueFalse, *value),
+            Self::Missing | Self::Date | Self::Refused(_) => Content::Missing,
+        }
+    }
+
+    /// Returns the text by which the cell is named. A cell without a value has none.
+    #[inline]
+    pub(crate) fn spelling(&self) -> Cow<'a, [u8]> {
+        match self {
+            Self::Text(text) | Self::Number(_, Some(text)) | Self::Boolean(_, text) => {
+                Cow::Borrowed(text)
+            }
+            Self::Number(value, None) => value.to_string().into_bytes().into(),
+            Self::Missing | Self::Date | Self::Refused(_) => Cow::Borrowed(b""),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_missing(&self) -> bool {
+        match self {
+            Self::Text(text) => is_missing(text),
+            Self::Number(..) | Self::Boolean(..) => false,
+            Self::Missing | Self::Date | Self::Refused(_) => true,
+        }
+    }
+
+    /// Returns the number that the cell holds, with a decimal point.
+    #[inline]
+    pub(crate) fn number(&self) -> Result<f64, NumberFault> {
+        match self {
+            Self::Text(text) => parse_number(text),
+            Self::Number(value, _) => Ok(*value),
+            _ => Err(NumberFault::NotANumber),
+        }
+    }
+
+    /// Whether the text of this number says more than its value: a code such as 007.
+    pub(crate) fn is_code(&self) -> bool {
+        matches!(self, Self::Text(text) | Self::Number(_, Some(text)) if is_code(text))
+    }
+
+    /// Whether the text of this number may be longer than the shortest one.
+    pub(crate) fn is_respelled(&self, value: f64) -> bool {
+        match self {
+            Self::Text(text) | Self::Number(_, Some(text)) => is_respelled(text, value),
+            // The shortest text of a whole number has digits alone.
+            _ => is_respelled(b"", value),
+        }
+    }
+
+    /// The reason why a table cannot hold the cell. It continues a sentence on the column.
+    #[inline]
+    pub(crate) fn refusal(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Date => Some("has a date, which needs the format of a number or of text".into()),
+            Self::Refused(reason) => Some(str::from_utf8(reason).unwrap_or("has no text").into()),
+            _ => None,
+        }
+    }
+}
+
+impl Cell<Range<usize>> {
+    /// Returns the cell with its texts, which stand in the text of its row.
+    pub(crate) fn within<'r>(&self, row: &'r [u8]) -> Cell<&'r [u8]> {
+        let text = |range: &Range<usize>| &row[range.clone()];
+        match self {
+            Self::Missing => Cell::Missing,
+            Self::Text(range) => Cell::Text(text(range)),
+            Self::Number(value, spelling) => Cell::Number(*value, spelling.as_ref().map(text)),
+            Self::Boolean(value, range) => Cell::Boolean(*value, text(range)),
+            Self::Date => Cell::Date,
+            Self::Refused(range) => Cell::Refused(text(range)),
+        }
+    }
+}
+
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Content {
+    /// Nothing, or one of the words of [`MISSING`].
+    Missing,
+    /// A finite number.
+    Number(f64),
+    /// A truth value in a spelling family.
+    Flag(Family, bool),
+    /// Any other text.
+    Text,
+}
+
+/// A pair of words for false and true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `true`, `false`
+    TrueFalse,
+    /// `t`, `f`
+    Tf,
+    /// `yes`, `no`
+    YesNo,
+    /// `y`, `n`
+    Yn,
+    /// `on`, `off`
+    OnOff,
+}
+
+const FAMILIES: [Family; 5] = [
+    Family::TrueFalse,
+    Family::Tf,
+    Family::YesNo,
+    Family::Yn,
+    Family::OnOff,
+];
+
+impl Family {
+    /// The words for false and true, in lower case.
+    pub(crate) fn words(self) -> [&'static str; 2] {
+        match self {
+            Self::TrueFalse => ["false", "true"],
+            Self::Tf => ["f", "t"],
+            Self::YesNo => ["no", "yes"],
+            Self::Yn => ["n", "y"],
+            Self::OnOff => ["off", "on"],
+        }
+    }
+
+    /// Whether one value alone tells the family. A lone `t`, `f`, `y` or `n` may be any code.
+    pub(crate) fn is_told_by_one(self) -> bool {
+        !matches!(self, Self::Tf | Self::Yn)
+    }
+}
+
+/// The character before the fraction of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DecimalMark {
+    /// `1.5`
+    #[default]
+    Point,
+    /// `1,5`
+    Comma,
+}
+
+impl Content {
+    /// Reads the spelling of a trimmed cell.
+    pub fn of(text: &[u8], decimal: DecimalMark) -> Self {
+        if is_missing(text) {
+            return Self::Missing;
+        }
+        match number(text, decimal) {
+            Ok(number) => return Self::Number(number),
+            // A number beyond the range of doubles is a faulty number rather than a word.
+            Err(NumberFault::NotFinite) => return Self::Text,
+            Err(NumberFault::NotANumber) => {}
+        }
+        let is = |word: &str| word.as_bytes().eq_ignore_ascii_case(text);
+        let flag = FAMILIES.iter().find_map(|family| {
+            let [no, yes] = family.words();
+            (is(no) || is(yes)).then(|| Self::Flag(*family, is(yes)))
+        });
+        flag.unwrap_or(Self::Text)
+    }
+}
+
+/// Whether a trimmed cell is missing.
+pub(crate) fn is_missing(text: &[u8]) -> bool {
+    text.is_empty() || MISSING.contains(&text)
+}
+
+/// Whether a number may be a code such as 007, whose spelling must be kept while the kind of the column is open.
+pub(crate) fn is_code(text: &[u8]) -> bool {
+    matches!(text, [b'0', b'0'..=b'9', ..])
+}
+
+/// Reads a number with this decimal mark.
+pub(crate) fn number(text: &[u8], decimal: DecimalMark) -> Result<f64, NumberFault> {
+    match decimal {
+        DecimalMark::Comma if text.contains(&b'.') => Err(NumberFault::NotANumber),
+        DecimalMark::Comma if text.contains(&b',') => {
+            let pointed: Vec<u8> = text
+                .iter()
+                .map(|&byte| if byte == b',' { b'.' } else { byte })
+                .collect();
+            parse_number(&pointed)
+        }
+        _ => parse_number(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings() {
+        let of = |text: &str| Content::of(text.as_bytes(), DecimalMark::Point);
+        for missing in ["", "?", "NA", "NaN", "nan", "null"] {
+            assert_eq!(of(missing), Content::Missing, "{missing}");
+        }
+        assert_eq!(of("-2.5"), Content::Number(-2.5));
+        assert_eq!(of("TRUE"), Content::Flag(Family::TrueFalse, true));
+        assert_eq!(of("False"), Content::Flag(Family::TrueFalse, false));
+        assert_eq!(of("n"), Content::Flag(Family::Yn, false));
+        assert_eq!(of("oN"), Content::Flag(Family::OnOff, true));
+        for text in ["inf", "1e999", "1,5", "yes!", "na"] {
+            assert_eq!(of(text), Content::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn typed_numbers_are_read_as_their_texts() {
+        let point = DecimalMark::Point;
+        for text in ["0.10", "-0", "1e3", "12345678901234567890"] {
+            let cell = Cell::of_number(text.as_bytes(), point);
+            let of_text = Cell::Text(text.as_bytes());
+            assert_eq!(cell.content(point), of_text.content(point), "{text}");
+            assert_eq!(cell.spelling(), text.as_bytes());
+        }
+        for value in [0.1, -0.0, 5.0, 1e20, 9_007_199_254_740_993.0, -2.5e-9] {
+            let text = value.to_string();
+            let (cell, of_text) = (Cell::Number(value, None), Cell::Text(text.as_bytes()));
+            assert_eq!(cell.spelling(), of_text.spelling());
+            assert_eq!(cell.number(), of_text.number());
+            assert_eq!(
+                cell.is_respelled(value),
+                of_text.is_respelled(value),
+                "{text}"
+            );
+        }
+        // A number beyond the range of doubles, or with another decimal mark, is text.
+        assert_eq!(
+            Cell::of_number(b"1e400", point),
+            Cell::Text(b"1e400".as_slice())
+        );
+        assert_eq!(
+            Cell::of_number(b"1.5", DecimalMark::Comma),
+            Cell::Text(b"1.5".as_slice())
+        );
+    }
+
+    #[test]
+    fn cells_without_a_value_have_a_reason() {
+        assert!(Cell::Date.refusal().unwrap().starts_with("has a date"));
+        assert_eq!(
+            Cell::Refused(b"has an error".as_slice()).refusal().unwrap(),
+            "has an error"
+        );
+        assert_eq!(Cell::Text(b"2024-01-01".as_slice()).refusal(), None);
+    }
+
+    #[test]
+    fn decimal_commas() {
+        let of = |text: &str| Content::of(text.as_bytes(), DecimalMark::Comma);
+        assert_eq!(of("1,5"), Content::Number(1.5));
+        assert_eq!(of("-3"), Content::Number(-3.0));
+        assert_eq!(of("1.5"), Content::Text);
+        assert_eq!(of("1,2,3"), Content::Text);
+    }
+}

@@ -1,0 +1,596 @@
+//! The encoding of a table: which features each column became, and which value each feature stands for.
+//!
+//! The encoding is the answer to the upload of a table. Datasets and models keep the encoding, so that later rows
+//! become the same features.
+
+pub(crate) mod options;
+
+use std::collections::HashSet;
+
+use halfspace_core::memory::{self, NoMemory};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::cell::{Cell, Content, DecimalMark};
+use crate::classes::Classes;
+use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::numbers::parse_number;
+
+/// The spelling of a missing cell in the names of features.
+pub(crate) const MISSING_NAME: &str = "?";
+
+/// The bytes of a threshold in the name of a feature, beside those of the column. Few thresholds are longer.
+const NUMBER_BYTES: usize = 32;
+
+/// The largest size of the names and values of an encoding, in bytes. An encoding stands in the rows of the store.
+pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 << 20;
+
+/// How the columns of a table became features and labels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct TableEncoding {
+    /// The label column; null if the table has none.
+    pub label: Option<LabelEncoding>,
+    /// The columns with features, in the order of the file.
+    pub columns: Vec<ColumnEncoding>,
+    /// The columns without features.
+    pub ignored: Vec<IgnoredColumn>,
+    /// The treatment and number of missing cells.
+    pub missing: MissingCells,
+    /// Whether the table had a row of names. Without names, columns are found by their number.
+    pub header: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The label column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct LabelEncoding {
+    /// The name of the column.
+    pub column: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
+    /// The value of label 1.
+    pub positive: String,
+    /// The value of label -1; null if several values have this label.
+    pub negative: Option<String>,
+}
+
+/// A column with features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ColumnEncoding {
+    /// The name of the column.
+    pub name: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
+    /// The first feature of the column and the feature after the last, from 0.
+    pub features: [u32; 2],
+    /// The kind of the column and the values of its features.
+    #[serde(flatten)]
+    #[schema(value_type = ColumnKindShape)]
+    pub kind: ColumnKind,
+    /// Whether the last feature of the column stands for a missing cell.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub missing: bool,
+}
+
+/// A column with features, as a request states the column.
+#[derive(Clone, Debug, PartialEq, Deserialize, utoipa::ToSchema)]
+pub struct StatedColumn {
+    /// The name of the column.
+    pub name: String,
+    /// The kind of the column and the values of its features.
+    #[serde(flatten)]
+    #[schema(value_type = ColumnKindShape)]
+    pub kind: ColumnKind,
+    /// Whether a missing cell has a feature of its own.
+    #[serde(default)]
+    pub missing: bool,
+}
+
+/// A label column, as a request states the column.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatedLabel {
+    /// The name of the column.
+    pub column: String,
+    /// The value of label 1.
+    pub positive: String,
+    /// The value of label -1. Without this value every other value has the label -1.
+    pub negative: Option<String>,
+}
+
+/// The kind of a column and the values of its features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ColumnKind {
+    /// One bit.
+    Boolean {
+        /// The values of the bits 0 and 1.
+        values: [String; 2],
+    },
+    /// One bit per value.
+    Nominal {
+        /// The values in the order of the features.
+        values: Vec<String>,
+    },
+    /// The number itself.
+    Number,
+    /// One bit per threshold: whether the number is at least the threshold.
+    Thermometer {
+        /// The thresholds in ascending order.
+        thresholds: Vec<f64>,
+    },
+}
+
+/// The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union.
+#[derive(utoipa::ToSchema)]
+#[schema(as = ColumnKind)]
+#[expect(dead_code, reason = "a shape: see `ColumnKind`")]
+struct ColumnKindShape {
+    /// The kind of the column.
+    kind: ColumnKindName,
+    /// The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column.
+    #[schema(nullable = false)]
+    values: Option<Vec<String>>,
+    /// The thresholds of a thermometer column in ascending order. A bit tells whether the number is at least the
+    /// threshold.
+    #[schema(nullable = false)]
+    thresholds: Option<Vec<f64>>,
+}
+
+#[derive(Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "a shape: see `ColumnKind`")]
+enum ColumnKindName {
+    Boolean,
+    Nominal,
+    Number,
+    Thermometer,
+}
+
+/// A kind that a request states for a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KindName {
+    /// Two values in one spelling family.
+    Boolean,
+    /// Text with few values.
+    Nominal,
+    /// Numbers.
+    Number,
+    /// Not a feature.
+    Ignored,
+}
+
+/// A column without features.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct IgnoredColumn {
+    /// The name of the column.
+    pub column: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
+    /// The reason.
+    pub why: String,
+}
+
+/// The missing cells of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct MissingCells {
+    /// The treatment of missing cells.
+    pub treatment: Missing,
+    /// The number of missing cells.
+    pub cells: u64,
+    /// The number of rows that were left out.
+    pub rows_dropped: u64,
+    /// The texts that `missing_values` declares missing cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+}
+
+/// The treatment of missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// A missing cell is a value of its own.
+    #[default]
+    Value,
+    /// A row with a missing cell is left out.
+    Drop,
+    /// A missing cell is refused.
+    Refuse,
+}
+
+/// The features of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CellFeatures {
+    /// These features are 1, and the other features of the column are 0.
+    Ones { from: u32, count: u32 },
+    /// The one feature has this value.
+    Number { at: u32, value: f64 },
+}
+
+/// The reason why a cell has no features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoFeatures {
+    /// The encoding has no feature for a missing cell.
+    Missing,
+    /// The encoding does not know the value.
+    Unknown,
+    /// The column holds numbers, and the cell does not.
+    NotANumber,
+}
+
+impl NoFeatures {
+    /// Returns the fault of the cell with this text in row `row`, counted from 1.
+    pub(crate) fn fault(self, column: &str, row: u64, text: &[u8]) -> Fault {
+        let (column, shown) = (excerpt(column.as_bytes()), excerpt(text));
+        let detail = match self {
+            Self::Missing => format!(
+                "The cell of column {column} in row {row} is missing, and the encoding has no feature for a missing \
+                 cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
+            ),
+            Self::Unknown => format!(
+                "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` reads \
+                 such values as 0, and a training with `kinds=` can read the column as another kind."
+            ),
+            Self::NotANumber => format!(
+                "The value {shown} of column {column} in row {row} is not a number; the column holds numbers, and \
+                 `unknown=zero` reads other values as 0."
+            ),
+        };
+        Fault::new(FormatErrorKind::TableOption, detail)
+    }
+}
+
+impl LabelEncoding {
+    /// Returns the names of the labels -1 and +1.
+    pub fn classes(&self) -> Classes {
+        Classes::new(self.negative.clone(), self.positive.clone())
+    }
+}
+
+impl TableEncoding {
+    /// Returns the encoding of the stated columns. The label column comes last.
+    ///
+    /// # Errors
+    /// The first column at fault.
+    pub fn stated(columns: Vec<StatedColumn>, label: Option<StatedLabel>) -> Result<Self, String> {
+        let count = columns.len() as u32;
+        let mut next = 0;
+        let columns = columns.into_iter().zip(1..).map(|(column, index)| {
+            let StatedColumn {
+                name,
+                kind,
+                missing,
+            } = column;
+            let from = next;
+            next += kind.features() as u32 + u32::from(missing);
+            ColumnEncoding {
+                name,
+                index,
+                features: [from, next],
+                kind,
+                missing,
+            }
+        });
+        let encoding = Self {
+            columns: columns.collect(),
+            label: label.map(|label| LabelEncoding {
+                column: label.column,
+                index: count + 1,
+                positive: label.positive,
+                negative: label.negative,
+            }),
+            ignored: Vec::new(),
+            missing: MissingCells::default(),
+            header: true,
+        };
+        encoding.check(encoding.n())?;
+        let names = encoding.columns.iter().map(|column| &column.name);
+        let names = names.chain(encoding.label.iter().map(|label| &label.column));
+        match names.collect::<HashSet<_>>().len()
+            == count as usize + usize::from(encoding.label.is_some())
+        {
+            true if encoding.n() > 0 => Ok(encoding),
+            true => Err("The columns have no features.".to_owned()),
+            false => Err("Two columns have the same name.".to_owned()),
+        }
+    }
+
+    /// Whether the examples are real-valued.
+    pub fn is_real(&self) -> bool {
+        self.columns
+            .iter()
+            .any(|column| column.kind == ColumnKind::Number)
+    }
+
+    /// Returns the number of features.
+    pub fn n(&self) -> usize {
+        self.columns
+            .last()
+            .map_or(0, |column| column.features[1] as usize)
+    }
+
+    /// The number of the bit 0 for each column that is one feature, or none for a column of numbers.
+    pub(crate) fn low_values(&self) -> Vec<Option<f64>> {
+        let low = |column: &ColumnEncoding| match &column.kind {
+            ColumnKind::Boolean { values } => parse_number(values[0].as_bytes()).ok(),
+            _ => None,
+        };
+        self.columns.iter().map(low).collect()
+    }
+
+    /// Whether each column is one feature that stands for its numbers. The number -1 is the bit 0 only if it is in
+    /// every column, since rows of numbers have one number for the bit 0.
+    pub(crate) fn is_plain(&self) -> bool {
+        let is_bit = |column: &ColumnEncoding, low: &str| match &column.kind {
+            ColumnKind::Boolean { values } => *values == [low, "1"] && !column.missing,
+            _ => false,
+        };
+        let is_unsigned = |column: &ColumnEncoding| {
+            matches!(column.kind, ColumnKind::Number) || is_bit(column, "0")
+        };
+        let mut columns = self.columns.iter();
+        columns.clone().all(is_unsigned) || columns.all(|column| is_bit(column, "-1"))
+    }
+
+    /// Whether the bit 0 of a column of the values -1 and 1 is the number -1.
+    pub fn keeps_signs(&self) -> bool {
+        let mut columns = self.columns.iter();
+        self.is_plain() || columns.all(|column| column.is_signed() && !column.missing)
+    }
+
+    /// Returns the digest of the columns with features. Tables with the same digest are encoded alike.
+    pub fn sha256(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for ColumnEncoding {
+            name,
+            kind,
+            missing,
+            ..
+        } in &self.columns
+        {
+            let column = serde_json::to_vec(&(name, kind, missing));
+            hash.update(column.expect("strings and finite numbers"));
+        }
+        hash.finalize().into()
+    }
+
+    /// Whether examples of the other encoding have the same features. Columns of numbers alone are compared by their
+    /// names elsewhere.
+    pub fn fits(&self, other: &Self) -> bool {
+        let alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
+            own.name == other.name && own.kind == other.kind && own.missing == other.missing
+        };
+        let is_coded_alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
+            own.kind == other.kind || [&own.kind, &other.kind].contains(&&ColumnKind::Number)
+        };
+        self.is_plain()
+            && other.is_plain()
+            && self.columns.iter().zip(&other.columns).all(is_coded_alike)
+            || self.columns.len() == other.columns.len()
+                && self.columns.iter().zip(&other.columns).all(alike)
+    }
+
+    /// Checks an encoding from a file: `n` features, one range of features after the other, and distinct values in
+    /// order.
+    ///
+    /// # Errors
+    /// The first column at fault.
+    pub fn check(&self, n: usize) -> Result<(), String> {
+        let mut next = 0;
+        for column in &self.columns {
+            let name = excerpt(column.name.as_bytes());
+            let features = column.kind.features() + usize::from(column.missing);
+            let [from, to] = column.features.map(|at| at as usize);
+            if from != next || to != next + features {
+                return Err(format!(
+                    "The column {name} has the features {from} to {to}, but its values need {next} to {}.",
+                    next + features
+                ));
+            }
+            next = to;
+            let ascend = |thresholds: &[f64]| {
+                thresholds.iter().all(|threshold| threshold.is_finite())
+                    && thresholds.is_sorted_by(|low, high| low < high)
+            };
+            let is_ordered = match &column.kind {
+                ColumnKind::Boolean { values } => values[0] != values[1],
+                ColumnKind::Nominal { values } => {
+                    values.iter().collect::<HashSet<_>>().len() == values.len()
+                }
+                ColumnKind::Thermometer { thresholds } => ascend(thresholds),
+                ColumnKind::Number => true,
+            };
+            if !is_ordered || column.index == 0 {
+                return Err(format!(
+                    "The column {name} has repeated values, thresholds out of order or the index 0."
+                ));
+            }
+        }
+        let classes = self.label.as_ref().map(LabelEncoding::classes);
+        if classes.is_some_and(|classes| classes.overlap()) {
+            return Err("The two values of the label read the same labels.".to_owned());
+        }
+        let others = self.ignored.iter().map(|column| column.index);
+        let others = others.chain(self.label.as_ref().map(|label| label.index));
+        let all: HashSet<u32> = self
+            .columns
+            .iter()
+            .map(|column| column.index)
+            .chain(others)
+            .collect();
+        let count = self.columns.len() + self.ignored.len() + usize::from(self.label.is_some());
+        if all.len() != count
+            || all
+                .iter()
+                .any(|&index| index == 0 || index as usize > count)
+        {
+            return Err("The indices of the columns are not the numbers from 1.".to_owned());
+        }
+        match next == n {
+            true => Ok(()),
+            false => Err(format!(
+                "The columns have {next} features, but the hypothesis has {n}."
+            )),
+        }
+    }
+
+    /// The size of the names and values, with some bytes for each column and number.
+    pub(crate) fn description_bytes(&self) -> usize {
+        let column = |column: &ColumnEncoding| {
+            let values = match &column.kind {
+                ColumnKind::Boolean { .. } | ColumnKind::Number => 0,
+                ColumnKind::Nominal { values } => values.iter().map(|value| value.len() + 4).sum(),
+                ColumnKind::Thermometer { thresholds } => 24 * thresholds.len(),
+            };
+            column.name.len() + 64 + values
+        };
+        let ignored = |column: &IgnoredColumn| column.column.len() + 64;
+        self.columns.iter().map(column).sum::<usize>()
+            + self.ignored.iter().map(ignored).sum::<usize>()
+    }
+
+    /// Returns the names of the features in order.
+    pub fn feature_names(&self) -> Vec<String> {
+        let names = self.columns.iter().flat_map(ColumnEncoding::feature_names);
+        names.collect()
+    }
+
+    /// Asks for the memory of [`Self::feature_names`]. Each name repeats the name of its column.
+    pub(crate) fn need_feature_names(&self) -> Result<(), NoMemory> {
+        let column = |column: &ColumnEncoding| {
+            let features = column.kind.features() + usize::from(column.missing);
+            let values: usize = match &column.kind {
+                ColumnKind::Nominal { values } => values.iter().map(String::len).sum(),
+                _ => NUMBER_BYTES * features,
+            };
+            features * (column.name.len() + size_of::<String>()) + values
+        };
+        memory::need(self.columns.iter().map(|each| column(each) as u64).sum())
+    }
+}
+
+impl ColumnKind {
+    /// Returns the kind as a request states the kind. A thermometer codes numbers.
+    pub(crate) fn name(&self) -> KindName {
+        match self {
+            Self::Boolean { .. } => KindName::Boolean,
+            Self::Nominal { .. } => KindName::Nominal,
+            Self::Number | Self::Thermometer { .. } => KindName::Number,
+        }
+    }
+
+    /// Returns the number of features without the one for missing cells.
+    pub(crate) fn features(&self) -> usize {
+        match self {
+            Self::Boolean { .. } | Self::Number => 1,
+            Self::Nominal { values } => values.len(),
+            Self::Thermometer { thresholds } => thresholds.len(),
+        }
+    }
+}
+
+impl ColumnEncoding {
+    /// Returns the number of features without the one for missing cells.
+    fn values(&self) -> u32 {
+        self.features[1] - self.features[0] - u32::from(self.missing)
+    }
+
+    /// Returns the names of the features: `c`, `c=value`, `c>=threshold` and `c=?`.
+    pub fn feature_names(&self) -> Vec<String> {
+        let column = &self.name;
+        let mut names: Vec<String> = match &self.kind {
+            ColumnKind::Boolean { .. } | ColumnKind::Number => vec![column.clone()],
+            ColumnKind::Nominal { values } => values
+                .iter()
+                .map(|value| format!("{column}={value}"))
+                .collect(),
+            ColumnKind::Thermometer { thresholds } => thresholds
+                .iter()
+                .map(|at| format!("{column}>={at}"))
+                .collect(),
+        };
+        if self.missing {
+            names.push(format!("{column}={MISSING_NAME}"));
+        }
+        names
+    }
+
+    /// Returns the column of the file, from 0.
+    pub fn place(&self) -> usize {
+        self.index as usize - 1
+    }
+
+    /// Whether the values of the column are -1 and another.
+    pub fn is_signed(&self) -> bool {
+        matches!(&self.kind, ColumnKind::Boolean { values } if values[0] == "-1")
+    }
+
+    /// Returns the features of a cell with this content.
+    ///
+    /// # Errors
+    /// The reason why the cell has none.
+    pub(crate) fn encode(
+        &self,
+        content: Content,
+        cell: &Cell<&[u8]>,
+    ) -> Result<CellFeatures, NoFeatures> {
+        let from = self.features[0];
+        if content == Content::Missing {
+            let at = from + self.values();
+            return match self.missing {
+                true => Ok(CellFeatures::Ones { from: at, count: 1 }),
+                false => Err(NoFeatures::Missing),
+            };
+        }
+        match &self.kind {
+            ColumnKind::Boolean { values } => {
+                let same = |value: &String| match Content::of(value.as_bytes(), DecimalMark::Point)
+                {
+                    Content::Text | Content::Missing => value.as_bytes() == &*cell.spelling(),
+                    spelled => spelled == content,
+                };
+                match values {
+                    [_, one] if same(one) => Ok(CellFeatures::Ones { from, count: 1 }),
+                    [zero, _] if same(zero) => Ok(CellFeatures::Ones { from, count: 0 }),
+                    _ => Err(NoFeatures::Unknown),
+                }
+            }
+            ColumnKind::Nominal { values } => {
+                let text = cell.spelling();
+                let at = values.iter().position(|value| value.as_bytes() == &*text);
+                let at = at.ok_or(NoFeatures::Unknown)? as u32;
+                Ok(CellFeatures::Ones {
+                    from: from + at,
+                    count: 1,
+                })
+            }
+            ColumnKind::Number | ColumnKind::Thermometer { .. } => match content {
+                Content::Number(number) => Ok(self.encode_number(number)),
+                _ => Err(NoFeatures::NotANumber),
+            },
+        }
+    }
+
+    /// Returns the features of a number in a column of numbers.
+    pub(crate) fn encode_number(&self, number: f64) -> CellFeatures {
+        let from = self.features[0];
+        match &self.kind {
+            ColumnKind::Thermometer { thresholds } => {
+                let count = thresholds.partition_point(|&threshold| threshold <= number);
+                CellFeatures::Ones {
+                    from,
+                    count: count as u32,
+                }
+            }
+            _ => CellFeatures::Number {
+                at: from,
+                value: number,
+            },
+        }
+    }
+}

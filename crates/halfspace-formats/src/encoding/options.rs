@@ -1,0 +1,64 @@
+//! The properties of a table that a request states.
+
+use std::sync::Arc;
+
+use super::{KindName, Missing, TableEncoding};
+use crate::cell::DecimalMark;
+
+/// The number of thresholds of a number column when the request names none.
+pub const BINS_DEFAULT: u32 = 8;
+
+/// The largest number of thresholds of a number column.
+pub const BINS_MAX: u32 = 255;
+
+/// Properties of a table that the request states.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableOptions {
+    /// The label value that means +1. All other values then mean -1.
+    pub positive: Option<String>,
+    /// Columns that are not features, by name or by number.
+    pub ignore: Vec<String>,
+    /// Kinds of columns, by name or by number.
+    pub kinds: Vec<(String, KindName)>,
+    /// The coding of number columns.
+    pub numbers: Numbers,
+    /// The largest number of thresholds per column, for [`Numbers::Thermometer`]. `None` means [`BINS_DEFAULT`].
+    pub bins: Option<u32>,
+    /// The treatment of missing cells. `None` means a value of its own.
+    pub missing: Option<Missing>,
+    /// Texts that are missing cells, beside the usual ones.
+    pub missing_values: Vec<String>,
+    /// The treatment of values that the encoding does not know.
+    pub unknown: Unknown,
+    /// The byte between fields. `None` lets the first line decide.
+    pub delimiter: Option<u8>,
+    /// The decimal mark. `None` means a point, and a number with a comma is refused.
+    pub decimal: Option<DecimalMark>,
+    /// The sheet of a workbook, by name or by number from 1. Hidden sheets count. `None` means the first visible
+    /// sheet with a value.
+    pub sheet: Option<String>,
+    /// Whether the cells are the features themselves, so that each must be a number.
+    pub numbers_only: bool,
+    /// The encoding of another table that this table must have.
+    pub encoding: Option<Arc<TableEncoding>>,
+}
+
+/// The coding of number columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// The number itself.
+    #[default]
+    Real,
+    /// One bit per threshold.
+    Thermometer,
+}
+
+/// The treatment of values that an encoding does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unknown {
+    /// The value is refused.
+    #[default]
+    Refuse,
+    /// All features of the column are 0.
+    Zero,
+}

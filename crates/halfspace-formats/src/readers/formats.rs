@@ -1,0 +1,353 @@
+//! The list of formats with their readers, and the reading of a body by its format.
+
+use std::io::Read;
+
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::options::{FormatOption, LabelsColumn, Options};
+use crate::readers::json::data_forms::DataForm;
+use crate::readers::text::write_examples::TextFormat;
+use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
+
+/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one. A preview sees
+/// the rows of a table.
+type Parse = fn(
+    &mut dyn Read,
+    &Options,
+    Option<Spool>,
+    Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError>;
+
+/// A format with its reader.
+struct FormatEntry {
+    format: Format,
+    /// The name in errors about options.
+    name: &'static str,
+    media_type: &'static str,
+    file_extensions: &'static [&'static str],
+    /// The options that the format refuses. JSON and NDJSON refuse more of them for data that are no table.
+    lacks: &'static [&'static [FormatOption]],
+    /// The places of labels, unless the reader of tables knows them.
+    labels: Option<LabelPlaces>,
+    parse: Parse,
+}
+
+/// The values of the option `labels` that a format accepts.
+struct LabelPlaces {
+    accepts: fn(&LabelsColumn) -> bool,
+    refusal: &'static str,
+}
+
+impl FormatEntry {
+    /// Refuses an option that the format lacks.
+    fn check(&self, options: &Options) -> Result<(), Fault> {
+        for lacked in self.lacks {
+            options.refuse(self.name, lacked)?;
+        }
+        match (&self.labels, &options.labels) {
+            (Some(places), Some(labels)) if !(places.accepts)(labels) => {
+                return Err(Fault::new(FormatErrorKind::BadOption, places.refusal));
+            }
+            _ => {}
+        }
+        options.check_labels(self.format != Format::Octets)
+    }
+}
+
+/// Every format, in the order of [`Format`].
+const FORMATS: &[FormatEntry] = &[
+    FormatEntry {
+        format: Format::Ndjson,
+        name: "NDJSON",
+        media_type: "application/x-ndjson",
+        file_extensions: &["ndjson", "jsonl"],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
+        labels: None,
+        parse: crate::readers::text::ndjson::parse,
+    },
+    FormatEntry {
+        format: Format::Csv,
+        name: "CSV",
+        media_type: "text/csv",
+        file_extensions: &["csv"],
+        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::SHEET]],
+        labels: None,
+        parse: crate::readers::text::csv::parse,
+    },
+    FormatEntry {
+        format: Format::Libsvm,
+        name: "LIBSVM",
+        media_type: "text/x-libsvm",
+        file_extensions: &["libsvm", "svm", "train", "test"],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &FormatOption::COLUMNS],
+        labels: Some(LabelPlaces {
+            accepts: |labels| matches!(labels, LabelsColumn::First | LabelsColumn::None),
+            refusal: "LIBSVM labels come first; the option `labels` must be `first` or `none`.",
+        }),
+        parse: crate::readers::text::libsvm::parse,
+    },
+    FormatEntry {
+        format: Format::Json,
+        name: "JSON",
+        media_type: "application/json",
+        file_extensions: &["json"],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
+        labels: None,
+        parse: crate::readers::json::data_forms::parse,
+    },
+    FormatEntry {
+        format: Format::Arff,
+        name: "ARFF",
+        media_type: "text/x-arff",
+        file_extensions: &["arff"],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
+        labels: None,
+        parse: crate::readers::text::arff::parse,
+    },
+    FormatEntry {
+        format: Format::Npy,
+        name: ".npy",
+        media_type: "application/x-npy",
+        file_extensions: &["npy"],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &FormatOption::COLUMNS],
+        labels: Some(LabelPlaces {
+            accepts: |labels| {
+                use LabelsColumn::{First, Last, None};
+                matches!(labels, First | Last | None)
+            },
+            refusal: "The columns of .npy have no names; the option `labels` must be `first`, `last` or `none`.",
+        }),
+        parse: crate::readers::binary::npy::parse,
+    },
+    FormatEntry {
+        format: Format::Octets,
+        name: "a body of octets",
+        media_type: "application/octet-stream",
+        file_extensions: &["bin"],
+        lacks: &[
+            &[
+                FormatOption::HEADER,
+                FormatOption::DELIMITER,
+                FormatOption::SHEET,
+                FormatOption::POSITIVE,
+            ],
+            &FormatOption::COLUMNS,
+        ],
+        labels: Some(LabelPlaces {
+            accepts: |labels| matches!(labels, LabelsColumn::None | LabelsColumn::Appended),
+            refusal: "Octets have no columns; the option `labels` must be `none` or `appended`.",
+        }),
+        parse: crate::readers::binary::octets::parse,
+    },
+    FormatEntry {
+        format: Format::Xlsx,
+        name: "XLSX",
+        media_type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        file_extensions: &["xlsx"],
+        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::DELIMITER]],
+        labels: None,
+        parse: crate::readers::xlsx::parse,
+    },
+    FormatEntry {
+        format: Format::Tsv,
+        name: "CSV",
+        media_type: "text/tab-separated-values",
+        file_extensions: &["tsv", "tab"],
+        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::SHEET]],
+        labels: None,
+        parse: crate::readers::text::csv::parse_tabs,
+    },
+];
+
+const _: () = {
+    let mut index = 0;
+    while index < FORMATS.len() {
+        assert!(
+            FORMATS[index].format as usize == index,
+            "the order of Format"
+        );
+        index += 1;
+    }
+};
+
+/// Format of a body with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object or bit string per line.
+    Ndjson,
+    /// Comma-separated values.
+    Csv,
+    /// `label index:value ...`, indices from 1.
+    Libsvm,
+    /// One JSON document with a [`DataForm`].
+    Json,
+    /// Weka's attributes and rows. A nominal attribute becomes one feature per declared value.
+    Arff,
+    /// A two-dimensional NumPy array.
+    Npy,
+    /// Packed bits, each row padded to whole bytes.
+    Octets,
+    /// A workbook of Office Open XML. One sheet is read as a table.
+    Xlsx,
+    /// CSV with tabs between fields, unless the request states another delimiter.
+    Tsv,
+}
+
+impl Format {
+    /// Returns the format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
+    pub fn from_media_type(content_type: &str) -> Option<Self> {
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let mut formats = FORMATS.iter();
+        let named = formats.find(|entry| entry.media_type.eq_ignore_ascii_case(essence));
+        named.map(|entry| entry.format)
+    }
+
+    /// Returns the format of a file by the extension of the name.
+    ///
+    /// ```
+    /// use halfspace_formats::Format;
+    ///
+    /// assert_eq!(Format::from_file_name("Data.CSV"), Some(Format::Csv));
+    /// assert_eq!(Format::from_file_name("csv"), None);
+    /// ```
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let (_, extension) = name.rsplit_once('.')?;
+        let is_own = |known: &&str| known.eq_ignore_ascii_case(extension);
+        let mut formats = FORMATS.iter();
+        let named = formats.find(|entry| entry.file_extensions.iter().any(is_own));
+        named.map(|entry| entry.format)
+    }
+
+    /// Returns the media type of the format.
+    pub fn media_type(self) -> &'static str {
+        self.entry().media_type
+    }
+
+    /// Whether a body writes out every feature, so that examples in memory take a small multiple of their
+    /// text. In ARFF one word can stand for a million features, and XLSX is compressed.
+    pub fn is_dense(self) -> bool {
+        !matches!(self, Self::Libsvm | Self::Arff | Self::Xlsx)
+    }
+
+    /// Whether a body is bytes instead of text.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Self::Npy | Self::Octets | Self::Xlsx)
+    }
+
+    /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
+    /// request asks for them.
+    pub fn has_label_column(self) -> bool {
+        matches!(
+            self,
+            Self::Csv | Self::Tsv | Self::Arff | Self::Npy | Self::Xlsx
+        )
+    }
+
+    /// Whether the number of features per example does not follow from the body.
+    pub fn leaves_n_open(self) -> bool {
+        matches!(self, Self::Libsvm | Self::Octets)
+    }
+
+    /// Returns every accepted media type.
+    pub fn media_types() -> impl Iterator<Item = &'static str> {
+        FORMATS.iter().map(|entry| entry.media_type)
+    }
+
+    /// Returns every known file extension.
+    pub fn file_extensions() -> impl Iterator<Item = &'static str> {
+        FORMATS
+            .iter()
+            .flat_map(|entry| entry.file_extensions)
+            .copied()
+    }
+
+    fn entry(self) -> &'static FormatEntry {
+        &FORMATS[self as usize]
+    }
+
+    fn parse(
+        self,
+        reader: &mut dyn Read,
+        options: &Options,
+        spool: Option<Spool>,
+        preview: Option<&Preview>,
+    ) -> Result<Parsed<ParsedRows>, FormatError> {
+        let entry = self.entry();
+        entry.check(options)?;
+        (entry.parse)(reader, options, spool, preview)
+    }
+}
+
+impl TextFormat {
+    /// Returns the media type of the format.
+    pub fn media_type(self) -> &'static str {
+        let format = match self {
+            Self::Json => Format::Json,
+            Self::Ndjson => Format::Ndjson,
+            Self::Csv => Format::Csv,
+            Self::Libsvm => Format::Libsvm,
+        };
+        format.media_type()
+    }
+}
+
+/// Reads a body as data: examples or, in JSON, also a specification of generated data or the id of a dataset.
+///
+/// # Errors
+/// As for [`parse`].
+pub fn read(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+) -> Result<DataForm, FormatError> {
+    if format == Format::Json {
+        format.entry().check(options)?;
+        return crate::readers::json::data_forms::read(&mut reader, options);
+    }
+    let parsed = parse(format, reader, options)?;
+    let assume = options.assume;
+    Ok(DataForm::Sample { parsed, assume })
+}
+
+/// Reads a body of examples into memory.
+///
+/// # Errors
+/// The fault of the body with its place, or [`FormatErrorKind::Io`] if the source fails.
+pub fn parse(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+) -> Result<Parsed, FormatError> {
+    let parsed = format.parse(&mut reader, options, None, None)?;
+    Ok(parsed.in_memory())
+}
+
+/// Reads a body of examples of any length. Examples beyond the memory budget go to the spool. Examples in
+/// JSON always stay in memory.
+///
+/// # Errors
+/// As for [`parse`], or [`FormatErrorKind::Spool`].
+pub fn gather(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+    spool: Spool,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    format.parse(&mut reader, options, Some(spool), None)
+}
+
+/// Reads a body of examples like [`gather`], and shows its content to the preview.
+///
+/// # Errors
+/// As for [`gather`].
+pub fn gather_shown(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: &Preview,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    format.parse(&mut reader, options, spool, Some(preview))
+}

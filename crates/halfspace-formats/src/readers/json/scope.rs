@@ -1,0 +1,105 @@
+//! Scope of one JSON document: the limits for its visitors, and the typed faults that the visitors raise.
+//!
+//! Data forms stand anywhere inside derived request structs. `Deserialize` passes no context to them and
+//! returns only text from them. The thread therefore keeps a scope open while a document is read, which
+//! happens in one go. Limits and the meaning of labels go down through the scope, and the typed fault comes
+//! up. Without a scope the default limits apply, labels are those of new data, and faults are plain text.
+
+use std::cell::RefCell;
+
+use crate::building::label_names::LabelNames;
+use crate::error::Fault;
+use crate::options::ParseLimits;
+use crate::readers::json::window::SharedWindow;
+
+/// Facts about the tensor of a document that are known before the document is read.
+#[derive(Clone)]
+pub(crate) struct TensorScope {
+    /// Features per example.
+    pub(crate) n: usize,
+    pub(crate) window: SharedWindow,
+}
+
+struct Scope {
+    limits: ParseLimits,
+    labels: Option<LabelNames>,
+    tensor: Option<TensorScope>,
+    /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
+    raised: Option<(Fault, String)>,
+}
+
+thread_local! {
+    static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Closes the scope, even if a visitor panics.
+struct ScopeGuard;
+
+impl ScopeGuard {
+    fn close(self) -> Option<(Fault, String)> {
+        let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
+        drop(self);
+        raised
+    }
+}
+
+impl Drop for ScopeGuard {
+    fn drop(&mut self) {
+        SCOPES.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Runs `read` under `limits` and this meaning of labels, with a tensor if the document may contain one. Returns the
+/// result and the last fault raised.
+pub(crate) fn within<T>(
+    limits: &ParseLimits,
+    labels: Option<LabelNames>,
+    tensor: Option<TensorScope>,
+    read: impl FnOnce() -> T,
+) -> (T, Option<(Fault, String)>) {
+    let limits = limits.clone();
+    SCOPES.with_borrow_mut(|scopes| {
+        scopes.push(Scope {
+            limits,
+            labels,
+            tensor,
+            raised: None,
+        });
+    });
+    let open = ScopeGuard;
+    let result = read();
+    (result, open.close())
+}
+
+/// Returns the limits of the document being read.
+pub(crate) fn limits() -> ParseLimits {
+    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
+    scoped.unwrap_or_default()
+}
+
+/// Returns the labels of the document being read. None if they are ignored.
+pub(crate) fn labels() -> Option<LabelNames> {
+    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.labels.clone()));
+    scoped.unwrap_or_else(|| Some(LabelNames::of_signs()))
+}
+
+/// Returns the facts about the tensor of the document being read, if the document may contain one.
+pub(crate) fn tensor() -> Option<TensorScope> {
+    SCOPES.with_borrow(|scopes| scopes.last()?.tensor.clone())
+}
+
+/// Raises a fault of the value being read.
+pub(crate) fn raise<E: serde::de::Error>(fault: Fault) -> E {
+    raise_below(fault, "")
+}
+
+/// Raises a fault at `below`, a pointer from the value being read.
+pub(crate) fn raise_below<E: serde::de::Error>(fault: Fault, below: &str) -> E {
+    let error = E::custom(&fault);
+    SCOPES.with_borrow_mut(|scopes| {
+        if let Some(scope) = scopes.last_mut() {
+            scope.raised = Some((fault, below.to_owned()));
+        }
+    });
+    error
+}

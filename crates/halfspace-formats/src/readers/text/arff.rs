@@ -1,0 +1,336 @@
+//! ARFF, the format of Weka, with attributes and rows.
+//!
+//! An ARFF file is a table like a CSV file, whose declarations give the names and the kinds of the columns and the
+//! values of nominal columns. The class is the last attribute unless the options name another one. The first of two
+//! declared values of a class is +1. A class with the values 1 and -1, or 1 and 0, is read as in other formats
+//! instead.
+//!
+//! In a sparse row omitted values are 0, which means the first value of a nominal attribute. Dense and sparse
+//! rows of one file are therefore the same data. Source: the `ARFF` page of the `Weka` manual.
+
+use std::io::Read;
+
+use halfspace_core::memory::{self, NoMemory};
+
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::cell::{Cell, DecimalMark};
+use crate::encoding::KindName;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::numbers::parse_number;
+use crate::options::{LabelsColumn, Options};
+use crate::readers::text::arff_header::{self, Attribute, AttributeKind, Nominal};
+use crate::readers::text::arff_scanner::{Misplaced, Scanner, Word, ends_plain_word};
+use crate::readers::text::lines::LineReader;
+use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
+use crate::tables::table_builder::TableBuilder;
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    TableBuilder::check(options)?;
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let attributes = arff_header::read(&mut lines, &options.limits)?;
+    let options = with_declared_kinds(options, &attributes)?;
+    let names = attributes.iter();
+    let names = names.map(|attribute| Ok::<_, FormatError>(attribute.name.clone()));
+    let names = Some(memory::collect(names)?);
+    let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool, preview)?;
+    declare_values(&mut table, &attributes)?;
+    let (class, decimal) = (table.label(), options.table.decimal.unwrap_or_default());
+    let may_label = |text: &[u8]| {
+        let is_declared = |class: usize| read_word(text, &attributes[class], true, decimal).is_ok();
+        !text.iter().copied().any(ends_plain_word) && class.is_none_or(is_declared)
+    };
+    for_each_line(&mut lines, |line, text| {
+        let start = Place::Line { line, column: 1 };
+        if table.bare_line(text, b',', may_label, start)? {
+            return Ok(());
+        }
+        let row = ArffRow::read(text, attributes.len());
+        let Some(mut row) = row.map_err(|(offset, fault)| fault.at(line, offset))? else {
+            return Ok(());
+        };
+        for GivenWord { at, word, number } in &mut row.given {
+            let is_class = class == Some(*at);
+            if table.declares_missing(&word.text) {
+                continue;
+            }
+            match read_word(&word.text, &attributes[*at], is_class, decimal) {
+                Ok(read) => *number = read,
+                Err(fault) => table.refuse(fault.at(line, word.start))?,
+            }
+        }
+        let given = |at: usize| match row.is_sparse {
+            false => Some(&row.given[at]),
+            true => {
+                let found = row.given.binary_search_by_key(&at, |given| given.at);
+                found.ok().map(|found| &row.given[found])
+            }
+        };
+        let cell = |at: usize| given(at).map_or_else(|| absent(&attributes[at]), GivenWord::cell);
+        let place = |at: usize| Place::Line {
+            line,
+            column: given(at).map_or(row.start, |given| given.word.start) as u64 + 1,
+        };
+        match row.is_sparse {
+            false => table.row(cell, place),
+            true => {
+                let columns: Vec<usize> = row.given.iter().map(|given| given.at).collect();
+                table.sparse_row(&columns, cell, place)
+            }
+        }
+    })?;
+    table.finish()
+}
+
+/// Adds the declared kinds and the place of the class to the options. The options of the request win.
+fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Options, NoMemory> {
+    let declared = attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.kind {
+            AttributeKind::Numeric => None,
+            AttributeKind::Nominal(_) => Some((attribute.name.clone(), KindName::Nominal)),
+        });
+    let mut stated = options.clone();
+    // The last statement about a column wins.
+    let kinds = declared.chain(options.table.kinds.iter().cloned());
+    stated.table.kinds = memory::collect(kinds.map(Ok::<_, NoMemory>))?;
+    if stated.labels.is_none() && stated.table.encoding.is_none() {
+        stated.labels = Some(LabelsColumn::Last);
+    }
+    Ok(stated)
+}
+
+/// Gives each nominal column its declared values.
+fn declare_values(
+    table: &mut TableBuilder<'_>,
+    attributes: &[Attribute],
+) -> Result<(), FormatError> {
+    for (at, attribute) in attributes.iter().enumerate() {
+        let AttributeKind::Nominal(nominal) = &attribute.kind else {
+            continue;
+        };
+        let declared = match (table.label() == Some(at), declared_labels(nominal)) {
+            (true, Some([positive, negative])) => table.declare_labels(positive, negative),
+            (true, None) => Ok(()),
+            (false, _) => table.declare_values(at, nominal.values()),
+        };
+        declared.map_err(|fault| fault.at(attribute.line, attribute.offset))?;
+    }
+    Ok(())
+}
+
+/// Returns the values of +1 and -1 of a class with two declared values.
+fn declared_labels(nominal: &Nominal) -> Option<[&[u8]; 2]> {
+    let mut values = nominal.values();
+    let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
+        return None;
+    };
+    let is_negative = |value| value == 0.0 || value == -1.0;
+    Some(match (parse_number(first), parse_number(second)) {
+        (Ok(other), Ok(1.0)) if is_negative(other) => [second, first],
+        _ => [first, second],
+    })
+}
+
+/// A row: the given values with their attributes, in ascending order.
+struct ArffRow<'l> {
+    /// Byte of the line at which the row begins.
+    start: usize,
+    given: Vec<GivenWord<'l>>,
+    /// Whether attributes may be omitted.
+    is_sparse: bool,
+}
+
+/// A word of a row.
+struct GivenWord<'l> {
+    /// The attribute, from 0.
+    at: usize,
+    word: Word<'l>,
+    /// The number that the word is, if its attribute has numbers.
+    number: Option<f64>,
+}
+
+impl<'l> GivenWord<'l> {
+    fn new(at: usize, word: Word<'l>) -> Self {
+        Self {
+            at,
+            word,
+            number: None,
+        }
+    }
+
+    fn cell(&self) -> Cell<&[u8]> {
+        let text = &*self.word.text;
+        match self.number {
+            Some(number) => Cell::Number(number, Some(text)),
+            None => Cell::Text(text),
+        }
+    }
+}
+
+impl<'l> ArffRow<'l> {
+    /// Reads a line. Returns none for a line without a row.
+    fn read(line: &'l [u8], attributes: usize) -> Result<Option<Self>, Misplaced> {
+        let mut scanner = Scanner::new(line);
+        if scanner.peek().is_none() {
+            return Ok(None);
+        }
+        let start = scanner.place();
+        let mut row = Self {
+            start,
+            given: Vec::new(),
+            is_sparse: scanner.take(b'{'),
+        };
+        match row.is_sparse {
+            true => row.read_sparse(&mut scanner, attributes)?,
+            false => row.read_dense(&mut scanner, attributes)?,
+        }
+        let after = scanner.place();
+        let has_more = scanner.take(b',');
+        if scanner.peek() == Some(b'{') {
+            let detail = "The row has a weight. Weights are not supported; remove the weight.";
+            let fault = Fault::new(FormatErrorKind::Unsupported, detail);
+            return Err((scanner.place(), fault));
+        }
+        // Weka reads a comma at the end of a row as a blank.
+        if has_more && scanner.peek().is_some() {
+            let detail = format!(
+                "The row has more values than the {attributes} declared attributes; declare an `@attribute` for each \
+                 value, or quote a value with commas."
+            );
+            return Err((after, Fault::new(FormatErrorKind::UnequalLength, detail)));
+        }
+        scanner.end_after("the row")?;
+        Ok(Some(row))
+    }
+
+    fn read_dense(
+        &mut self,
+        scanner: &mut Scanner<'l>,
+        attributes: usize,
+    ) -> Result<(), Misplaced> {
+        let needed = memory::need_of::<GivenWord<'_>>(attributes);
+        needed.map_err(|full| (scanner.place(), full.into()))?;
+        self.given.reserve_exact(attributes);
+        for at in 0..attributes {
+            if at > 0 && !scanner.take(b',') {
+                let place = scanner.place();
+                if scanner.peek().is_some() {
+                    let detail = "A comma is missing between two values; separate the values by commas, as in \
+                                  `tr -s ' ' ','`, and quote values with blanks.";
+                    return Err((place, Fault::new(FormatErrorKind::Syntax, detail)));
+                }
+                let detail = format!(
+                    "The row has {at} values, but the header declares {attributes} attributes; write `?` for a missing \
+                     value."
+                );
+                return Err((place, Fault::new(FormatErrorKind::UnequalLength, detail)));
+            }
+            self.given.push(GivenWord::new(at, scanner.word()?));
+        }
+        Ok(())
+    }
+
+    /// Reads `index value, index value}`.
+    fn read_sparse(
+        &mut self,
+        scanner: &mut Scanner<'l>,
+        attributes: usize,
+    ) -> Result<(), Misplaced> {
+        if scanner.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            let word = scanner.word()?;
+            let next = self.given.last().map_or(0, |given| given.at + 1);
+            let at = read_index(&word, next, attributes).map_err(|fault| (word.start, fault))?;
+            let pushed = memory::push(&mut self.given, GivenWord::new(at, scanner.word()?));
+            pushed.map_err(|full| (scanner.place(), full.into()))?;
+            if scanner.take(b'}') {
+                return Ok(());
+            }
+            if !scanner.take(b',') {
+                let detail = "A sparse row must have the form `{index value, index value}` \
+                              with indices from 0.";
+                let fault = Fault::new(FormatErrorKind::Syntax, detail);
+                return Err((scanner.place(), fault));
+            }
+        }
+    }
+}
+
+fn read_index(word: &Word<'_>, next: usize, attributes: usize) -> Result<usize, Fault> {
+    let digits = word.text.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(&word.text).ok().filter(|_| digits);
+    let index = text.and_then(|text| text.parse::<usize>().ok());
+    match index.filter(|&index| index < attributes) {
+        None => {
+            let (shown, last) = (excerpt(&word.text), attributes - 1);
+            let detail = format!("{shown} is not an index; indices go from 0 to {last}.");
+            Err(Fault::new(FormatErrorKind::BadIndex, detail))
+        }
+        Some(index) if index < next => {
+            let earlier = next - 1;
+            let detail = format!("Index {index} follows index {earlier}; indices must ascend.");
+            Err(Fault::new(FormatErrorKind::IndexOrder, detail))
+        }
+        Some(index) => Ok(index),
+    }
+}
+
+/// Calls `take` for each line that is not empty.
+fn for_each_line<R: Read>(
+    lines: &mut LineReader<R>,
+    mut take: impl FnMut(u64, &[u8]) -> Result<(), FormatError>,
+) -> Result<(), FormatError> {
+    while let Some(line) = lines.next_line()? {
+        if line.text.is_empty() {
+            lines.pass_empty_lines(u64::MAX);
+            continue;
+        }
+        take(line.number, line.text)?;
+    }
+    Ok(())
+}
+
+/// The value that a sparse row omits.
+fn absent(attribute: &Attribute) -> Cell<&[u8]> {
+    match &attribute.kind {
+        AttributeKind::Numeric => Cell::Number(0.0, None),
+        AttributeKind::Nominal(nominal) => {
+            nominal.values().next().map_or(Cell::Missing, Cell::Text)
+        }
+    }
+}
+
+/// Reads the number of a word in a column of numbers, and refuses another word there and an undeclared class. The table
+/// knows the values of its nominal columns. A question mark is a missing value.
+fn read_word(
+    text: &[u8],
+    attribute: &Attribute,
+    is_class: bool,
+    decimal: DecimalMark,
+) -> Result<Option<f64>, Fault> {
+    match &attribute.kind {
+        _ if text == b"?" => Ok(None),
+        AttributeKind::Numeric => match parse_number(text) {
+            // With a decimal comma the table reads the text, as it does in CSV.
+            Ok(number) => Ok(Some(number).filter(|_| decimal == DecimalMark::Point)),
+            Err(fault) => Err(fault.of_value(text)),
+        },
+        AttributeKind::Nominal(nominal) if is_class && nominal.find(text).is_none() => {
+            let (shown, name) = (excerpt(text), excerpt(attribute.name.as_bytes()));
+            let detail = format!(
+                "{shown} is not among the declared values of the attribute {name}; add it to the `@attribute` line."
+            );
+            Err(Fault::new(FormatErrorKind::BadValue, detail))
+        }
+        AttributeKind::Nominal(_) => Ok(None),
+    }
+}

@@ -1,0 +1,355 @@
+//! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons, tabs or bars.
+//!
+//! A line break inside quotes belongs to the field. Blanks around a field are ignored, and so are blank lines.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::ops::Range;
+
+use csv_core::ReadRecordResult;
+use halfspace_core::memory;
+use memchr::{memchr, memchr_iter, memrchr};
+
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::cell::Cell;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::options::Options;
+use crate::readers::text::lines::LineReader;
+use crate::stored::spool::Spool;
+use crate::tables::header;
+use crate::tables::preview::Preview;
+use crate::tables::table_builder::TableBuilder;
+
+/// A fault and its byte in the line, from 0.
+type Misplaced = (usize, Fault);
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    parse_delimited(reader, options, options.table.delimiter, spool, preview)
+}
+
+/// Reads a body of the media type of tab-separated values.
+pub(crate) fn parse_tabs(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let delimiter = options.table.delimiter.unwrap_or(b'\t');
+    parse_delimited(reader, options, Some(delimiter), spool, preview)
+}
+
+fn parse_delimited(
+    reader: &mut dyn Read,
+    options: &Options,
+    stated: Option<u8>,
+    spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    TableBuilder::check(options)?;
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut spool = Some(spool);
+    let mut fields: Option<Fields> = None;
+    let mut table: Option<(TableBuilder<'_>, usize)> = None;
+    while let Some(line) = lines.next_line()? {
+        if line.text.trim_ascii().is_empty() {
+            lines.pass_empty_lines(u64::MAX);
+            continue;
+        }
+        let number = line.number;
+        let start = Place::Line {
+            line: number,
+            column: 1,
+        };
+        if let (Some((table, _)), Some(fields)) = (&mut table, &fields)
+            && table.bare_line(line.text, fields.delimiter, |_| true, start.clone())?
+        {
+            continue;
+        }
+        let mut text = Cow::Borrowed(line.text);
+        let quoted = memchr(b'"', &text).is_some();
+        if quoted && ends_in_quotes(&text) {
+            let ending = line.ending;
+            text = Cow::Owned(whole_record(
+                text.into_owned(),
+                ending,
+                &mut lines,
+                options,
+            )?);
+        }
+        let placed =
+            |(offset, fault): Misplaced| fault.placed(Some(place_in(&text, number, offset)));
+        let fields =
+            fields.get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(&text))));
+        fields
+            .split(&text, quoted, options.limits.n_max)
+            .map_err(placed)?;
+        let (table, columns) = match &mut table {
+            Some(table) => table,
+            none => {
+                let columns = fields.len();
+                let names = header::names(columns, |at| Cell::Text(fields.get(at)), options)
+                    .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
+                let is_header = names.is_some();
+                let spool = spool.take().flatten();
+                let begun =
+                    TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
+                let begun = none.insert((begun, columns));
+                if is_header {
+                    continue;
+                }
+                begun
+            }
+        };
+        fields.check_columns(*columns).map_err(placed)?;
+        let place = |column| place_in(&fields.line, number, fields.start(column));
+        table.text_row(|column| fields.get(column), place)?;
+    }
+    match table {
+        Some((table, _)) => table.finish(),
+        None => {
+            let detail = "The data have no examples; send at least one.";
+            Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
+        }
+    }
+}
+
+/// Whether a quote is open at the end of a text.
+fn ends_in_quotes(text: &[u8]) -> bool {
+    !memchr_iter(b'"', text).count().is_multiple_of(2)
+}
+
+/// Appends the lines that follow an open quote, up to its end or the end of the body. `ending` is that of the text.
+fn whole_record(
+    mut text: Vec<u8>,
+    ending: &'static [u8],
+    lines: &mut LineReader<&mut dyn Read>,
+    options: &Options,
+) -> Result<Vec<u8>, FormatError> {
+    text.extend_from_slice(ending);
+    while let Some(line) = lines.next_line()? {
+        let limit = options.limits.line_bytes_max;
+        if text.len() + line.text.len() > limit {
+            let fault = Fault::too_large(
+                "A quote is open, and the row is too long",
+                "line_bytes_max",
+                limit as u64,
+            );
+            return Err(fault.at(line.number, 0));
+        }
+        memory::need(2 * (text.len() + line.text.len()) as u64)?;
+        text.extend_from_slice(line.text);
+        if ends_in_quotes(line.text) {
+            return Ok(text);
+        }
+        text.extend_from_slice(line.ending);
+    }
+    Ok(text)
+}
+
+/// Returns the place of a byte of a record that begins with line `first`.
+fn place_in(text: &[u8], first: u64, offset: usize) -> Place {
+    let before = &text[..offset];
+    let start = memrchr(b'\n', before).map_or(0, |at| at + 1);
+    Place::Line {
+        line: first + memchr_iter(b'\n', before).count() as u64,
+        column: (offset - start) as u64 + 1,
+    }
+}
+
+/// Returns the byte between fields: the one of `,`, `;`, tab and `|` that the first line has most often outside quotes.
+fn delimiter(line: &[u8]) -> u8 {
+    let mut quoted = false;
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    for &byte in line {
+        quoted ^= byte == b'"';
+        for (delimiter, count) in &mut counts {
+            *count += usize::from(byte == *delimiter && !quoted);
+        }
+    }
+    // Of equal counts the first is taken.
+    let [first, rest @ ..] = counts;
+    rest.into_iter()
+        .fold(
+            first,
+            |best, next| if next.1 > best.1 { next } else { best },
+        )
+        .0
+}
+
+/// Fields of one line. The buffers are reused.
+struct Fields {
+    delimiter: u8,
+    quoted: bool,
+    reader: csv_core::Reader,
+    /// Text of the fields if the line has quotes. Otherwise the fields are slices of the line.
+    unquoted: Vec<u8>,
+    /// End of each field in that text.
+    ends: Vec<usize>,
+    line: Vec<u8>,
+    /// Range of each field in the line, including quotes.
+    ranges: Vec<Range<usize>>,
+}
+
+impl Fields {
+    fn new(delimiter: u8) -> Self {
+        Self {
+            delimiter,
+            quoted: false,
+            reader: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
+            unquoted: Vec::new(),
+            ends: Vec::new(),
+            line: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
+    /// Splits a record of at most `n_max` fields and a label, which may have quotes. The limit is needed because a
+    /// field takes more memory than its comma.
+    fn split(&mut self, line: &[u8], quoted: bool, n_max: usize) -> Result<(), Misplaced> {
+        if line.len() > self.line.capacity() {
+            // The copy, its text without quotes, and a range and an end for each field, in vectors that may double.
+            let fields = line.len().min(n_max) + 1;
+            let needed = memory::need(3 * line.len() as u64);
+            let needed = needed.and_then(|()| memory::need_of::<[usize; 8]>(fields));
+            needed.map_err(|full| (0, full.into()))?;
+        }
+        self.line.clear();
+        self.line.extend_from_slice(line);
+        self.ranges.clear();
+        self.quoted = quoted;
+        if quoted {
+            return self.split_quoted(n_max);
+        }
+        // Fields are short, so a separate search for each comma would cost more.
+        let mut start = 0;
+        for (at, &byte) in line.iter().enumerate() {
+            if byte == self.delimiter {
+                self.check_count(at, n_max)?;
+                self.ranges.push(start..at);
+                start = at + 1;
+            }
+        }
+        self.ranges.push(start..line.len());
+        Ok(())
+    }
+
+    /// Splits a line with quotes. `csv_core` defines the dialect, and this function finds the places.
+    fn split_quoted(&mut self, n_max: usize) -> Result<(), Misplaced> {
+        let mut start = 0;
+        let mut quoted = false;
+        let mut opened = 0;
+        for (at, &byte) in self.line.iter().enumerate() {
+            match byte {
+                b'"' => {
+                    quoted = !quoted;
+                    opened = at;
+                }
+                byte if byte == self.delimiter && !quoted => {
+                    self.check_count(at, n_max)?;
+                    self.ranges.push(start..at);
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        self.ranges.push(start..self.line.len());
+        let fail = |at, detail: &str| Err((at, Fault::new(FormatErrorKind::Syntax, detail)));
+        if quoted {
+            return fail(opened, "The quote is not closed.");
+        }
+        if !self.unquote() {
+            return fail(0, "A quote is inside a field; quote the whole field.");
+        }
+        Ok(())
+    }
+
+    /// Reads the text of the fields. Returns false if `csv_core` finds another number of fields.
+    fn unquote(&mut self) -> bool {
+        // No field becomes longer without its quotes.
+        self.unquoted.resize(self.line.len(), 0);
+        self.ends.resize(self.ranges.len(), 0);
+        self.reader.reset();
+        let (mut read, mut written, mut ended) = (0, 0, 0);
+        loop {
+            let (result, bytes, text, fields) = self.reader.read_record(
+                &self.line[read..],
+                &mut self.unquoted[written..],
+                &mut self.ends[ended..],
+            );
+            read += bytes;
+            written += text;
+            ended += fields;
+            match result {
+                // The next call has empty input, which ends the record.
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::Record => {
+                    return ended == self.ranges.len() && read == self.line.len();
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Refuses the field after the comma at `at` if the line is at the limit.
+    fn check_count(&self, at: usize, n_max: usize) -> Result<(), Misplaced> {
+        if self.ranges.len() < n_max {
+            return Ok(());
+        }
+        let what = "The line has too many columns";
+        Err((at + 1, Fault::too_large(what, "n_max", n_max as u64)))
+    }
+
+    fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        let field = match self.quoted {
+            true => {
+                let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+                &self.unquoted[start..self.ends[index]]
+            }
+            false => &self.line[self.ranges[index].clone()],
+        };
+        match field {
+            // Most fields are one character, and trimming would cost more than this test.
+            [byte] if !byte.is_ascii_whitespace() => field,
+            _ => field.trim_ascii(),
+        }
+    }
+
+    /// Returns the byte of the line at which the text of a field begins.
+    fn start(&self, index: usize) -> usize {
+        let range = self.ranges[index].clone();
+        let text = &self.line[range.clone()];
+        let blanks = text.len() - text.trim_ascii_start().len();
+        if blanks == text.len() {
+            range.start
+        } else {
+            range.start + blanks
+        }
+    }
+
+    /// Checks that the line has as many columns as the first line.
+    fn check_columns(&self, expected: usize) -> Result<(), Misplaced> {
+        let found = self.len();
+        if found == expected {
+            return Ok(());
+        }
+        let at = match self.ranges.get(expected) {
+            Some(surplus) => surplus.start,
+            None => self.line.len(),
+        };
+        let detail = format!(
+            "The line has {found} columns, but the lines before it have {expected}; write a cell for each column, \
+                 perhaps an empty one."
+        );
+        Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
+    }
+}

@@ -1,0 +1,248 @@
+//! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
+//!
+//! Indices start at 1 and ascend. Features that a line leaves out are absent. Labels are two numbers, as in tables, or
+//! one number against the rest. Sources: T. Joachims,
+//! `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
+
+use std::io::Read;
+
+use crate::building::label_names::LabelNames;
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sparse_builder::SparseBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::numbers::parse_number;
+use crate::options::{LabelsColumn, Options};
+use crate::readers::text::lines::{Line, LineReader};
+use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
+
+/// Largest number of digits that always fits a 64-bit index.
+const INDEX_DIGITS_MAX: usize = 18;
+
+/// A fault and its byte in the line, from 0.
+type Misplaced = (usize, Fault);
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let labelled = options.labels != Some(LabelsColumn::None);
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut builder = SparseBuilder::new(&options.limits, options.n, options.values, spool)?;
+    let scan = labelled
+        .then(|| LabelNames::new(options, None))
+        .transpose()?;
+    let mut labels = scan.flatten();
+    let mut blank = None;
+    while let Some(line) = lines.next_line()? {
+        let start = skip_blanks(line.text, 0);
+        if at_end(line.text, start) {
+            // Only empty lines after a blank one are skipped, so the first blank line is seen here.
+            if start == line.text.len() {
+                if !labelled {
+                    blank.get_or_insert(line.number);
+                }
+                lines.pass_empty_lines(u64::MAX);
+            }
+            continue;
+        }
+        if let Some(number) = blank {
+            return Err(blank_line().at(number, 0));
+        }
+        let row = read_row(line, start, labelled, labels.as_mut(), &mut builder);
+        row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
+    }
+    let labels = labels.filter(|_| builder.rows() > 0);
+    if let (Some(preview), Some(labels)) = (preview, &labels) {
+        preview.count_labels(labels);
+    }
+    if let Some(labels) = labels {
+        builder.name_labels(labels.finish()?);
+    }
+    Ok(builder.finish(options.unlabelled)?)
+}
+
+/// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
+/// later lines.
+fn blank_line() -> Fault {
+    let detail = "The line is blank. Without labels, a blank line could be an example of zeros. \
+                  Write such an example as 1:0, and remove blank lines.";
+    Fault::new(FormatErrorKind::Syntax, detail)
+}
+
+fn read_row(
+    line: Line<'_>,
+    start: usize,
+    labelled: bool,
+    labels: Option<&mut LabelNames>,
+    builder: &mut SparseBuilder,
+) -> Result<(), Misplaced> {
+    let text = line.text;
+    let (label, after) = match labelled {
+        true => {
+            let end = token_end(text, start);
+            let label = read_label(&text[start..end], labels).map_err(|fault| (start, fault))?;
+            (label, end)
+        }
+        false => (None, start),
+    };
+    let last = read_pairs(text, after, line.number, builder)?;
+    let ended = builder.end_row(last, label);
+    ended.map_err(|fault| (start, fault))
+}
+
+/// Reads a label, unless labels are ignored. Whether the label of new data is +1 is known once all values are known.
+fn read_label(token: &[u8], labels: Option<&mut LabelNames>) -> Result<Option<u32>, Fault> {
+    if token.contains(&b':') {
+        let shown = excerpt(token);
+        let detail = format!(
+            "The line begins with the feature {shown}; begin the line with a label, or use \
+             labels=none."
+        );
+        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+    }
+    let Some(labels) = labels else {
+        return Ok(None);
+    };
+    if !labels.is_known() && parse_number(token).is_err() {
+        let detail = format!(
+            "{} is not a label; labels are numbers, and `labels=none` reads lines without labels.",
+            excerpt(token)
+        );
+        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+    }
+    labels.push(token).map(Some)
+}
+
+/// Reads all pairs. Returns the largest index, or 0 without pairs.
+fn read_pairs(
+    text: &[u8],
+    mut at: usize,
+    line: u64,
+    builder: &mut SparseBuilder,
+) -> Result<usize, Misplaced> {
+    let mut previous = 0;
+    loop {
+        at = skip_blanks(text, at);
+        if at_end(text, at) {
+            return Ok(previous);
+        }
+        let start = at;
+        let mut index = 0_usize;
+        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0'))
+            && digit < 10
+        {
+            index = index.wrapping_mul(10).wrapping_add(usize::from(digit));
+            at += 1;
+        }
+        // Fast path for the common pair: `digits:1` followed by a space or the end.
+        let plain = at - start <= INDEX_DIGITS_MAX
+            && index > previous
+            && text.get(at) == Some(&b':')
+            && text.get(at + 1) == Some(&b'1')
+            && text.get(at + 2).is_none_or(|&byte| byte == b' ');
+        if plain && builder.set_one(index - 1) {
+            at += 2;
+        } else {
+            check_index(text, start, at, index, previous)?;
+            at = read_value(text, at + 1, index, line, builder)?;
+        }
+        previous = index;
+    }
+}
+
+/// Checks the index in `text[start..end]` and explains its fault.
+fn check_index(
+    text: &[u8],
+    start: usize,
+    end: usize,
+    index: usize,
+    previous: usize,
+) -> Result<(), Misplaced> {
+    let digits = end - start;
+    let colon = text.get(end) == Some(&b':');
+    if colon && (1..=INDEX_DIGITS_MAX).contains(&digits) && index > previous {
+        return Ok(());
+    }
+    let shown = excerpt(&text[start..token_end(text, start)]);
+    let (kind, detail) = if digits == 0 || !colon {
+        let detail = format!("{shown} is not a feature; write index:value, with indices from 1.");
+        (FormatErrorKind::BadIndex, detail)
+    } else if digits > INDEX_DIGITS_MAX {
+        let detail = format!(
+            "The index of {shown} is far above the limit n_max; number the features from 1 on."
+        );
+        (FormatErrorKind::BadIndex, detail)
+    } else if index == 0 {
+        let detail = format!(
+            "The index of {shown} is 0; indices start at 1. Write the file with `zero_based=False` in scikit-learn, or \
+             add 1 to each index."
+        );
+        (FormatErrorKind::BadIndex, detail)
+    } else {
+        let detail = format!(
+            "Index {index} follows index {previous}; indices must ascend, so sort the pairs of the line."
+        );
+        (FormatErrorKind::IndexOrder, detail)
+    };
+    Err((start, Fault::new(kind, detail)))
+}
+
+/// Reads the value at `start` by the general rules. Returns the end of the value.
+fn read_value(
+    text: &[u8],
+    start: usize,
+    index: usize,
+    line: u64,
+    builder: &mut SparseBuilder,
+) -> Result<usize, Misplaced> {
+    let end = token_end(text, start);
+    let token = &text[start..end];
+    let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
+    let became_real = builder.value(index - 1, value).map_err(|fault| {
+        // All faults but a bad value are about the index, which stands before the colon.
+        let of_value = fault.kind == FormatErrorKind::BadValue;
+        let back = text[..start - 1]
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_digit());
+        (
+            if of_value {
+                start
+            } else {
+                start - 1 - back.count()
+            },
+            fault,
+        )
+    })?;
+    if became_real {
+        let column = start as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(end)
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|&byte| is_blank(byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// Whether only a comment or nothing follows.
+fn at_end(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|&byte| byte == b'#')
+}
+
+fn token_end(text: &[u8], start: usize) -> usize {
+    let stops = |&byte: &u8| is_blank(byte) || byte == b'#';
+    let rest = &text[start..];
+    start + rest.iter().position(stops).unwrap_or(rest.len())
+}

@@ -1,0 +1,11 @@
+//! Formats of lines of text: NDJSON, CSV, LIBSVM and ARFF, and the writer of examples as text.
+
+pub(crate) mod arff;
+pub(crate) mod arff_header;
+pub(crate) mod arff_scanner;
+pub(crate) mod csv;
+pub(crate) mod libsvm;
+pub(crate) mod line_steps;
+pub(crate) mod lines;
+pub(crate) mod ndjson;
+pub(crate) mod write_examples;

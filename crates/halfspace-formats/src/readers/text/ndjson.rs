@@ -1,0 +1,551 @@
+//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, a bit string, quoted or bare, or a row of a table.
+//!
+//! All lines of a body are of the same one of these four kinds. A row is an object with one member per column. An
+//! object with bits or an array in x is an example instead. Blank lines are skipped. A body is read as a whole, or in
+//! portions while it arrives.
+
+use std::io::{self, ErrorKind, Read};
+
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use crate::building::label_names::{LabelNames, unlabelled};
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::classes::LABEL;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::numbers::parse_number;
+use crate::options::{FormatOption, Options, ParseLimits, UnlabelledMeans};
+use crate::readers::json;
+use crate::readers::json::depth::{self, DepthCounter};
+use crate::readers::text::lines::{Line, LineReader};
+use crate::stored::spool::Spool;
+use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
+use crate::tables::preview::Preview;
+
+/// Approximate bytes of text per portion. A caller that must not wait for the body must not compute for long
+/// either.
+const PORTION_BYTES: u64 = 256 * 1024;
+
+/// A fault and its byte in the line, from 0.
+type Misplaced = (usize, Fault);
+
+/// A line that is no row, in errors about options.
+const EXAMPLE: &str = "a line with an example";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    Labelled,
+    Unlabelled,
+    BitString,
+    Row,
+}
+
+impl LineKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Labelled => "an object with x and y",
+            Self::Unlabelled => "an object with only x",
+            Self::BitString => "a bit string",
+            Self::Row => "a row of a table",
+        }
+    }
+}
+
+/// A line that is an object. The raw values borrow from the line, which preserves their columns.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example<'a> {
+    #[serde(borrow)]
+    x: &'a RawValue,
+    #[serde(borrow, default, deserialize_with = "present")]
+    y: Option<&'a RawValue>,
+}
+
+/// Reads a field that is present, even if it is null.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(value).map(Some)
+}
+
+/// Reads a whole body.
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let named = with_names(options);
+    let mut spool = Some(spool);
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut body = None;
+    while let Some(line) = lines.next_line()? {
+        let text = line.text.trim_ascii_end();
+        if text.is_empty() {
+            lines.pass_empty_lines(u64::MAX);
+            continue;
+        }
+        let line = Line { text, ..line };
+        let body = match &mut body {
+            Some(body) => body,
+            none => none.insert(Body::of(
+                line,
+                options,
+                &named,
+                spool.take().flatten(),
+                preview,
+            )?),
+        };
+        match body {
+            Body::Examples(examples) => examples.read(line, None)?,
+            Body::Rows(rows) => read_row(line, rows)?,
+        }
+    }
+    match body {
+        Some(Body::Rows(rows)) => rows.finish(),
+        Some(Body::Examples(examples)) => Ok(examples.builder.finish(options.unlabelled)?),
+        None => {
+            let empty = ExampleLines::new(options, None)?;
+            Ok(empty.builder.finish(options.unlabelled)?)
+        }
+    }
+}
+
+/// A body, as its first line tells the kind.
+enum Body<'o> {
+    Examples(Box<ExampleLines>),
+    Rows(Box<ObjectRows<'o>>),
+}
+
+impl<'o> Body<'o> {
+    fn of(
+        first: Line<'_>,
+        options: &Options,
+        named: &'o Options,
+        spool: Option<Spool>,
+        preview: Option<&'o Preview>,
+    ) -> Result<Self, FormatError> {
+        if is_row(first.text) {
+            return Ok(Self::Rows(Box::new(ObjectRows::new(
+                named, spool, preview,
+            )?)));
+        }
+        options.refuse_columns(EXAMPLE)?;
+        Ok(Self::Examples(Box::new(ExampleLines::new(options, spool)?)))
+    }
+}
+
+/// Whether a line is a row of a table: an object with a member besides x and y, but without bits in x.
+fn is_row(text: &[u8]) -> bool {
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return false;
+    }
+    let Ok(ObjectRow(members)) = serde_json::from_slice::<ObjectRow<'_>>(text) else {
+        return false;
+    };
+    let is_bits = |value: &RawValue| match value.get().as_bytes() {
+        [b'"', bits @ .., b'"'] => bits.iter().all(|bit| b"01".contains(bit)),
+        value => value.starts_with(b"["),
+    };
+    let has_bits = members
+        .iter()
+        .any(|(name, value)| name == "x" && is_bits(value));
+    !has_bits && members.iter().any(|(name, _)| name != "x" && name != "y")
+}
+
+/// Reads a row of a table.
+fn read_row(line: Line<'_>, rows: &mut ObjectRows<'_>) -> Result<(), FormatError> {
+    let row = serde_json::from_slice::<ObjectRow<'_>>(line.text);
+    let row = row.map_err(|error| {
+        let detail = format!(
+            "The line is not a row of a table: {}.",
+            json::message(&error)
+        );
+        let kind = match error.classify() {
+            Category::Data => FormatErrorKind::Schema,
+            _ => FormatErrorKind::Syntax,
+        };
+        Fault::new(kind, detail).at(line.number, error.column().saturating_sub(1))
+    })?;
+    rows.row(&row, |member| {
+        let value = row
+            .0
+            .get(member)
+            .map_or(line.text.as_ptr(), |(_, value)| value.get().as_ptr());
+        Place::Line {
+            line: line.number,
+            column: (value as usize - line.text.as_ptr() as usize) as u64 + 1,
+        }
+    })
+}
+
+/// The examples of some lines, which are of one kind.
+struct ExampleLines {
+    builder: SampleBuilder,
+    /// Kind of the first line.
+    first: Option<LineKind>,
+    limits: ParseLimits,
+    /// See [`Options::needs_labels`].
+    needs_labels: bool,
+}
+
+impl ExampleLines {
+    fn new(options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
+        let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
+        let positive = options.table.positive.as_deref();
+        let labels = LabelNames::beside(&options.label_rule, positive)?;
+        Ok(Self {
+            builder: builder.of_kind(options.values)?.of_labels(labels),
+            first: None,
+            limits: options.limits.clone(),
+            needs_labels: options.needs_labels(),
+        })
+    }
+
+    /// Reads a line that is not blank. With options that have an encoding, the line may be a row.
+    fn read(&mut self, line: Line<'_>, encoded: Option<&Options>) -> Result<(), FormatError> {
+        let start = line.text.len() - line.text.trim_ascii_start().len();
+        let at_start = |fault: Fault| fault.at(line.number, start);
+        if let Some(options) = encoded {
+            if is_row(line.text) {
+                check_kind(&mut self.first, LineKind::Row).map_err(at_start)?;
+                return self.read_encoded(line, options);
+            }
+            options.refuse_columns(EXAMPLE).map_err(at_start)?;
+        }
+        let (first, builder) = (&mut self.first, &mut self.builder);
+        let read = match line.text[start] {
+            b'{' => read_object(line, first, builder),
+            _ => read_bit_string(line, start, first, builder),
+        };
+        read.map_err(|misplaced| {
+            let (offset, fault) = too_deep(line.text, &self.limits).unwrap_or(misplaced);
+            fault.at(line.number, offset)
+        })?;
+        match self.needs_labels && self.first != Some(LineKind::Labelled) {
+            true => Err(at_start(unlabelled())),
+            false => Ok(()),
+        }
+    }
+
+    /// Encodes a row by itself.
+    fn read_encoded(&mut self, line: Line<'_>, options: &Options) -> Result<(), FormatError> {
+        let mut rows = ObjectRows::new(options, None, None)?;
+        read_row(line, &mut rows)?;
+        let mut encoded = rows.finish()?;
+        let builder = &mut self.builder;
+        builder.name_labels(encoded.classes.take());
+        encoded
+            .data
+            .for_each_row(encoded.zero_bit_value, |values, label| {
+                for &value in values {
+                    builder.value(value)?;
+                }
+                Ok(builder.end_row(label)?)
+            })
+    }
+}
+
+/// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines,
+/// labels and values hold across all portions.
+pub struct NdjsonPortions<R> {
+    lines: LineReader<Ration<R>>,
+    examples: ExampleLines,
+    /// The options for rows, if there is an encoding.
+    encoded: Option<Options>,
+    unlabelled: UnlabelledMeans,
+    /// Number of lines read.
+    read: u64,
+    /// Line numbers of the examples that were not taken yet.
+    lines_of_examples: Vec<u64>,
+}
+
+/// State of the source after some lines were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// More lines may be available now.
+    More,
+    /// No line is available now, because the source returned [`std::io::ErrorKind::WouldBlock`].
+    Pending,
+    /// The body has ended.
+    End,
+}
+
+/// A source that returns `WouldBlock` after `left` bytes, until `left` is raised.
+struct Ration<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Ration<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let read = self.reader.read(&mut buffer[..length])?;
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
+
+/// Some examples of a body, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portion {
+    /// The examples.
+    pub parsed: Parsed,
+    /// Line number of each example, from 1.
+    pub lines: Vec<u64>,
+}
+
+impl<R: Read> NdjsonPortions<R> {
+    /// Returns the bytes of memory for a line that has begun.
+    pub fn line_bytes(&self) -> u64 {
+        self.lines.buffer_bytes()
+    }
+
+    /// Makes a reader before the first line. [`Options::n`] should be set: otherwise each portion has an n of
+    /// its own.
+    ///
+    /// # Errors
+    /// When the options do not fit NDJSON or exceed a limit.
+    pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
+        options.refuse("NDJSON", &FormatOption::NOT_OF_OBJECTS)?;
+        let examples = ExampleLines::new(options, None)?;
+        if examples.builder.reads_stated_labels() {
+            let detail = "The option `positive` needs all labels of a body, but each line of a stream is learnt before \
+                          the next arrives; leave it out.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+        if options.table.encoding.is_none() {
+            options.refuse_columns(EXAMPLE)?;
+        }
+        let encoded = options
+            .table
+            .encoding
+            .is_some()
+            .then(|| with_names(options));
+        let ration = Ration { reader, left: 0 };
+        Ok(Self {
+            lines: LineReader::new(ration, options.limits.line_bytes_max),
+            examples,
+            encoded,
+            unlabelled: options.unlabelled,
+            read: 0,
+            lines_of_examples: Vec::new(),
+        })
+    }
+
+    /// Reads `lines_max` lines, or fewer if the source has no more for now or the lines are long.
+    ///
+    /// # Errors
+    /// The fault of a line, with its place. The examples before that line can still be taken.
+    pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
+        self.lines.source().left = PORTION_BYTES;
+        let last = self.read.saturating_add(lines_max);
+        while self.read < last {
+            match self.read_line(last) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Supply::End),
+                Err(error) if error.kind == FormatErrorKind::NotYet => {
+                    return Ok(match self.lines.source().left {
+                        0 => Supply::More,
+                        _ => Supply::Pending,
+                    });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Supply::More)
+    }
+
+    /// Returns the number of lines read so far, including blank lines.
+    pub fn lines(&self) -> u64 {
+        self.read
+    }
+
+    /// Returns the examples since the last call, if there are any.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn take(&mut self) -> Result<Option<Portion>, FormatError> {
+        if self.examples.builder.rows() == 0 {
+            return Ok(None);
+        }
+        let rest = self.examples.builder.for_the_rest()?;
+        let gathered =
+            std::mem::replace(&mut self.examples.builder, rest).finish(self.unlabelled)?;
+        let parsed = gathered.in_memory();
+        let mut lines = std::mem::take(&mut self.lines_of_examples);
+        // The last line has no example if it was refused.
+        lines.truncate(parsed.data.examples());
+        Ok(Some(Portion { parsed, lines }))
+    }
+
+    /// Reads a line. After a blank line, also skips empty lines up to line `last`. Returns false at the end.
+    fn read_line(&mut self, last: u64) -> Result<bool, FormatError> {
+        let Some(line) = self.lines.next_line()? else {
+            return Ok(false);
+        };
+        self.read = line.number;
+        let text = line.text.trim_ascii_end();
+        if text.is_empty() {
+            self.lines.pass_empty_lines(last - self.read);
+            self.read = self.lines.number();
+            return Ok(true);
+        }
+        self.lines_of_examples.push(line.number);
+        self.examples
+            .read(Line { text, ..line }, self.encoded.as_ref())?;
+        Ok(true)
+    }
+}
+
+/// Returns the fault of a line that nests too deep, which takes precedence over other faults. Accepted lines
+/// are flat, so only refused lines need this check.
+fn too_deep(text: &[u8], limits: &ParseLimits) -> Option<Misplaced> {
+    let at = DepthCounter::new(limits.json_depth_max).excess(text)?;
+    Some((at, depth::too_deep(limits.json_depth_max)))
+}
+
+/// Checks that a line is of the same kind as the first line.
+fn check_kind(first: &mut Option<LineKind>, kind: LineKind) -> Result<(), Fault> {
+    let first = *first.get_or_insert(kind);
+    if first == kind {
+        return Ok(());
+    }
+    let (found, expected) = (kind.name(), first.name());
+    let detail = format!(
+        "The line is {found}, but each line before it is {expected}; write all lines in one form."
+    );
+    Err(Fault::new(FormatErrorKind::MixedLines, detail))
+}
+
+fn read_bit_string(
+    line: Line<'_>,
+    start: usize,
+    first: &mut Option<LineKind>,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let text = &line.text[start..];
+    let bits = match text {
+        [b'"', bits @ .., b'"'] => (start + 1, bits),
+        [byte, ..] if byte.is_ascii_alphanumeric() => (start, text),
+        _ => {
+            let shown = excerpt(text);
+            let detail = format!(
+                "{shown} is not an example; a line is an object with x (and y), or a bit string."
+            );
+            return Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
+        }
+    };
+    check_kind(first, LineKind::BitString).map_err(|fault| (start, fault))?;
+    give_bits(bits.1, bits.0, line.number, builder)?;
+    builder.end_row(None).map_err(|fault| (start, fault))
+}
+
+fn give_bits(
+    bits: &[u8],
+    start: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let real = builder.bits(bits);
+    if let Some(at) = real.map_err(|(at, fault)| (start + at, fault))? {
+        let column = (start + at) as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(())
+}
+
+fn read_object(
+    line: Line<'_>,
+    first: &mut Option<LineKind>,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let parsed = serde_json::from_slice::<Example<'_>>(line.text);
+    let example = parsed.map_err(|error| json_fault(&error))?;
+    let offset = |raw: &RawValue| raw.get().as_ptr() as usize - line.text.as_ptr() as usize;
+    let kind = match example.y {
+        Some(_) => LineKind::Labelled,
+        None => LineKind::Unlabelled,
+    };
+    let start = line.text.len() - line.text.trim_ascii_start().len();
+    check_kind(first, kind).map_err(|fault| (start, fault))?;
+    let x = offset(example.x);
+    read_x(example.x.get().as_bytes(), x, line.number, builder)?;
+    let label = match example.y {
+        Some(raw) => read_y(raw.get(), builder).map_err(|fault| (offset(raw), fault))?,
+        None => None,
+    };
+    builder.end_row(label).map_err(|fault| (x, fault))
+}
+
+fn json_fault(error: &serde_json::Error) -> Misplaced {
+    let kind = match error.classify() {
+        Category::Data => FormatErrorKind::Schema,
+        _ => FormatErrorKind::Syntax,
+    };
+    let message = json::message(error);
+    let detail = format!("The line is not an object with x (and y): {message}.");
+    (error.column().saturating_sub(1), Fault::new(kind, detail))
+}
+
+/// Reads `x`, which is valid JSON and starts at byte `start` of its line.
+fn read_x(x: &[u8], start: usize, line: u64, builder: &mut SampleBuilder) -> Result<(), Misplaced> {
+    match x {
+        [b'"', bits @ .., b'"'] => give_bits(bits, start + 1, line, builder),
+        [b'[', items @ .., b']'] => {
+            let mut at = start + 1;
+            if items.trim_ascii().is_empty() {
+                return Ok(());
+            }
+            for item in items.split(|&byte| byte == b',') {
+                let value = item.trim_ascii_start();
+                let place = at + item.len() - value.len();
+                let became_real =
+                    read_item(value.trim_ascii_end(), builder).map_err(|fault| (place, fault))?;
+                if became_real {
+                    let column = place as u64 + 1;
+                    builder.note_first_real(Place::Line { line, column });
+                }
+                at += item.len() + 1;
+            }
+            Ok(())
+        }
+        _ => {
+            let shown = excerpt(x);
+            let detail = format!("x is {shown}; it must be a bit string or an array of numbers.");
+            Err((start, Fault::new(FormatErrorKind::Schema, detail)))
+        }
+    }
+}
+
+fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    let value = parse_number(item).map_err(|fault| fault.of_value(item))?;
+    builder.value(value)
+}
+
+fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<u32>, Fault> {
+    let refused = || {
+        let detail = format!("y is {}; it must be {LABEL}.", excerpt(y.as_bytes()));
+        Fault::new(FormatErrorKind::BadLabel, detail)
+    };
+    match y.as_bytes().first() {
+        Some(b'"') => {
+            let text = serde_json::from_str::<String>(y).map_err(|_| refused())?;
+            builder.label(text.as_bytes())
+        }
+        Some(b'{' | b'[') => Err(refused()),
+        // Only a number with an exponent may be too large for a number.
+        Some(b'-' | b'0'..=b'9')
+            if y.contains(['e', 'E']) && parse_number(y.as_bytes()).is_err() =>
+        {
+            Err(refused())
+        }
+        _ => builder.label(y.as_bytes()),
+    }
+}

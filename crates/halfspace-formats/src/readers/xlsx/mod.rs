@@ -1,0 +1,75 @@
+//! XLSX, the workbooks of Office Open XML (ISO/IEC 29500): one sheet is read as a table.
+//!
+//! - Without the option `sheet` the first visible sheet with a value is read.
+//! - Rows and columns without values around the table are no part of the table, and neither are empty rows inside.
+//!   Cells count if they have values. Formats of cells do not matter.
+//! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value outside
+//!   these columns is refused.
+//! - In a column of words a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have no
+//!   blanks around. A formula is the value that the workbook stores with the formula.
+//! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names the
+//!   column. Hidden rows and columns are read.
+//!
+//! A row counts as many bytes as a line of CSV would have with the numbers as the workbook writes them, against the
+//! limits of lines and of the body.
+
+mod cell_name;
+mod package;
+mod sheet;
+mod strings;
+mod styles;
+mod table;
+mod workbook;
+mod xml;
+
+use std::io::Read;
+
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::options::Options;
+use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
+use crate::tables::table_builder::TableBuilder;
+use package::Package;
+use sheet::SheetReader;
+use strings::SharedStrings;
+use styles::Styles;
+use workbook::Workbook;
+use xml::XmlPart;
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    mut spool: Option<Spool>,
+    preview: Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    TableBuilder::check(options)?;
+    let open = spool.as_ref().map(Spool::workbook_opener);
+    let mut package = Package::new(reader, &options.limits, open.clone())?;
+    let workbook = Workbook::read(&mut package)?;
+    let sheets = workbook.chosen(options.table.sheet.as_deref())?;
+    let styles = match &workbook.styles {
+        Some(part) => Styles::read(&mut package, part)?,
+        None => Styles::default(),
+    };
+    let mut strings = SharedStrings::read(&mut package, workbook.shared_strings.as_deref(), open)?;
+    for sheet in sheets {
+        let Some(part) = &sheet.part else { continue };
+        let expansion = package.expansion();
+        let xml = XmlPart::new(package.part(part)?, b"worksheet")?;
+        let mut rows = SheetReader::new(xml, &sheet.name, options, &styles, &mut strings);
+        if let Some(parsed) = table::read(&mut rows, options, expansion, &mut spool, preview)? {
+            return Ok(parsed);
+        }
+    }
+    let what = match options.table.sheet {
+        Some(_) => "The sheet has no value",
+        None => "No visible sheet has a value",
+    };
+    let detail = format!(
+        "{what}; `sheet=` names one of the sheets {}.",
+        workbook.listed()
+    );
+    Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
+}

@@ -1,0 +1,187 @@
+//! Hypotheses as stand-alone programs: source text that turns raw rows into predictions without the service.
+//!
+//! A program has the encoding of the table and the hypothesis in one file, and answers exactly like a prediction of the
+//! service. `computation.rs` describes the program without terms of a language. Each language is one file, which
+//! writes the data of the description as source text, and one entry in [`Language`]. The code of a program stands in
+//! `templates/` in its own language.
+//!
+//! | language | hypotheses |
+//! |---|---|
+//! | Python | all |
+//! | PostgreSQL | integral ones, in `numeric` |
+//! | C, Rust | integral ones whose absolute sum fits into 64 bits, and real ones in the order of the service |
+//! | SQLite | integral ones whose absolute sum fits into 64 bits |
+//! | Excel | integral ones whose absolute sum is below 2^47, with a formula of at most 8,192 characters |
+//!
+//! Integral hypotheses are sums of weights and conjunction kernels: their score is a whole number, or a fraction with a
+//! denominator that all rows share. The text of a program is written into a sink of at most [`SOURCE_BYTES_MAX`] bytes,
+//! and columns are described one at a time, so that an export takes little memory whatever the model is.
+//!
+//! A value that the service refuses gives no label. A program in Python, C or Rust
+//! ends with an error. SQL gives NULL, and Excel gives #N/A.
+//!
+//! ```
+//! use halfspace_core::bits::BitVector;
+//! use halfspace_core::learners::hypothesis::Hypothesis;
+//! use halfspace_programs::{Language, Program};
+//!
+//! let mut weights = BitVector::zeros(3);
+//! weights.set(0, true);
+//! let hypothesis = Hypothesis::BinaryWeights(weights);
+//! let program = Program { title: "majority", hypothesis: &hypothesis, table: None, features: None, classes: None };
+//! let source = program.source(Language::Sqlite).expect("small weights");
+//! assert!(source.contains("AS predicted"));
+//! ```
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
+mod c;
+mod computation;
+mod decimals;
+mod excel;
+mod python;
+mod rust;
+mod sink;
+mod sql;
+#[cfg(test)]
+mod tests;
+
+use halfspace_core::memory::NoMemory;
+
+use computation::Computation;
+use sink::{Sink, Stop, too_long};
+
+pub use computation::Program;
+pub use sink::SOURCE_BYTES_MAX;
+
+/// A language of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A module of Python 3.8 without dependencies.
+    Python,
+    /// A file of C99.
+    C,
+    /// A file of Rust without dependencies.
+    Rust,
+    /// A query of SQLite 3.38.
+    Sqlite,
+    /// A query of PostgreSQL 12.
+    Postgresql,
+    /// A formula of Excel 2010.
+    Excel,
+}
+
+/// The reason why a language cannot state a hypothesis exactly.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{language} cannot state this hypothesis exactly: {limit}", language = .language.title())]
+pub struct Inexact {
+    /// The language.
+    pub language: Language,
+    /// The limit of the language.
+    pub limit: String,
+}
+
+/// The reason why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProgram {
+    /// The language cannot state the hypothesis.
+    #[error(transparent)]
+    Inexact(#[from] Inexact),
+    /// The budget has too little memory for the program.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
+}
+
+type Write = fn(&Computation, title: &str, &mut Sink) -> Result<(), Stop>;
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 6] = [
+        Self::Python,
+        Self::C,
+        Self::Rust,
+        Self::Sqlite,
+        Self::Postgresql,
+        Self::Excel,
+    ];
+
+    /// Returns the name in requests, the name in prose, the media type, the file extension and the writer.
+    fn entry(
+        self,
+    ) -> (
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+        Write,
+    ) {
+        match self {
+            Self::Python => ("python", "Python", "text/x-python", "py", python::write),
+            Self::C => ("c", "C", "text/x-c", "c", c::write),
+            Self::Rust => ("rust", "Rust", "text/x-rust", "rs", rust::write),
+            Self::Sqlite => (
+                "sqlite",
+                "SQLite",
+                "application/sql",
+                "sql",
+                sql::write_sqlite,
+            ),
+            Self::Postgresql => (
+                "postgresql",
+                "PostgreSQL",
+                "application/sql",
+                "sql",
+                sql::write_postgresql,
+            ),
+            Self::Excel => ("excel", "Excel", "text/plain", "txt", excel::write),
+        }
+    }
+
+    /// Returns the name in requests.
+    pub fn name(self) -> &'static str {
+        self.entry().0
+    }
+
+    /// Returns the name in prose.
+    pub fn title(self) -> &'static str {
+        self.entry().1
+    }
+
+    /// Returns the media type of the source text.
+    pub fn media_type(self) -> &'static str {
+        self.entry().2
+    }
+
+    /// Returns the extension of a file with the source text.
+    pub fn file_extension(self) -> &'static str {
+        self.entry().3
+    }
+}
+
+impl Program<'_> {
+    /// Returns the source text. The work takes its memory from the grant of the thread, and at most a small multiple of
+    /// [`SOURCE_BYTES_MAX`].
+    ///
+    /// # Errors
+    /// The limit of the language that the hypothesis exceeds, or a lack of memory.
+    pub fn source(&self, language: Language) -> Result<String, NoProgram> {
+        if let Some(word) = self.table.and_then(|table| table.missing.words.first()) {
+            let limit = format!(
+                "the model reads {word:?} as a missing cell, which programs do not; train it on data without such \
+                 cells and without `missing_values`"
+            );
+            return Err(Inexact { language, limit }.into());
+        }
+        let write = language.entry().4;
+        let source = Sink::filled(|sink| write(&Computation::new(self)?, self.title, sink));
+        source.map_err(|stop| match stop {
+            Stop::NoMemory(full) => full.into(),
+            Stop::Limit(limit) => Inexact { language, limit }.into(),
+            Stop::Cut => Inexact {
+                language,
+                limit: too_long(),
+            }
+            .into(),
+        })
+    }
+}

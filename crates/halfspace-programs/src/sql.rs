@@ -1,0 +1,448 @@
+//! Programs in SQL: a query that adds the column `predicted` to the table `rows`.
+//!
+//! The innermost subquery gives each column of cells a code: -1 for a missing cell, the place of a value, 0 or 1 for a
+//! flag, or the number of thresholds that a number reaches. A cell without features has no code, which makes the score
+//! and the label NULL. Sums are balanced, because the depth of an expression is limited.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use num_bigint::{BigInt, BigUint};
+
+use super::computation::{Cells, Computation, Input, KernelScore, Score, Support, Word};
+use super::decimals::{Bound, exact};
+use super::sink::{Sink, Stop};
+use halfspace_formats::MISSING;
+
+/// The most features of a kernel. Each feature is a column of a subquery.
+const KERNEL_FEATURES_MAX: usize = 1_000;
+
+/// The end of a subquery whose columns are computed once per row. The databases would otherwise put the expression of a
+/// column in each place that names the column.
+const ONCE: &str = " LIMIT 1 OFFSET 0";
+
+/// Bits of sums that PostgreSQL's numbers hold, which have at most 131,072 digits before the point.
+const NUMERIC_BITS_MAX: u64 = 400_000;
+
+/// The steps from the text `t` of a cell to its number: the sign `s`, and the magnitude 0.d times 10^e. All three are
+/// NULL if the text spells no finite number. `u` is the text without its sign, `m` its digits with the point, `x` the
+/// rest, and `p` the digits of the exponent.
+const NUMBER_STEPS: [&str; 5] = [
+    "CASE WHEN substr(t, 1, 1) IN ('+', '-') THEN substr(t, 2) ELSE t END AS u",
+    "ltrim(u, '0123456789.') AS x",
+    "substr(u, 1, length(u) - length(x)) AS m, \
+     CASE WHEN substr(x, 2, 1) IN ('+', '-') THEN substr(x, 3) ELSE substr(x, 2) END AS p",
+    "CASE WHEN length(replace(m, '.', '')) >= 1 AND length(m) - length(replace(m, '.', '')) <= 1 AND (x = '' OR \
+     (substr(x, 1, 1) IN ('e', 'E') AND p <> '' AND ltrim(p, '0123456789') = '')) \
+     THEN ltrim(replace(m, '.', ''), '0') END AS l",
+    "CASE WHEN l IS NULL THEN NULL WHEN l = '' THEN 0 WHEN substr(t, 1, 1) = '-' THEN -1 ELSE 1 END AS v, \
+     rtrim(l, '0') AS d, CASE WHEN l IS NULL THEN NULL ELSE length(m) - length(ltrim(m, '0123456789')) + length(l) \
+     - length(replace(m, '.', '')) + CASE WHEN substr(x, 2, 1) = '-' THEN -1 ELSE 1 END * CASE WHEN p = '' THEN 0 \
+     WHEN length(ltrim(p, '0')) > 9 THEN 1000000000 ELSE CAST(p AS INTEGER) END END AS e",
+];
+
+/// The parts of SQL that the databases write differently.
+struct Dialect {
+    /// The most columns of a table.
+    columns_max: usize,
+    /// The text of a cell without white space around it.
+    text: fn(&str) -> String,
+    /// The number in a cell that is no text, as a column of the subquery with the text.
+    typed: fn(&str) -> String,
+    /// A condition on typed numbers, from an operator and a double, or else one on texts.
+    or_typed: fn(&str, f64, String) -> String,
+    /// NULL if a cell is no number.
+    known: &'static str,
+    /// A literal of a text.
+    literal: fn(&str) -> Result<String, String>,
+    /// A literal of a whole number.
+    whole: fn(&BigInt) -> String,
+    /// Kernel values by an expression for the count.
+    kernel: fn(&KernelScore, &str, &mut Sink) -> Result<(), Stop>,
+    /// Source of the kernel values beside the features, if any.
+    kernel_source: fn(&KernelScore, &mut Sink) -> Result<(), Stop>,
+}
+
+pub(super) fn write_sqlite(
+    computation: &Computation,
+    title: &str,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    computation.check_integral(63)?;
+    let mut names = HashSet::new();
+    let dialect = Dialect {
+        columns_max: 2_000,
+        // The text of a real number has 15 digits. Such a text stands for its number, or for nothing.
+        text: |cell| {
+            format!(
+                "trim(CASE WHEN typeof({cell}) = 'real' AND CAST(CAST({cell} AS TEXT) AS REAL) <> {cell} THEN char(0) \
+                 ELSE coalesce(CAST({cell} AS TEXT), '') END, char(9, 10, 12, 13, 32))"
+            )
+        },
+        typed: |cell| {
+            let is_number =
+                format!("typeof({cell}) IN ('integer', 'real') AND {cell} - {cell} = 0");
+            format!(", CASE WHEN {is_number} THEN CAST({cell} AS REAL) END AS r")
+        },
+        or_typed: |operator, number, otherwise| {
+            let number = exact(number, |whole| format!("CAST({whole} AS REAL)"));
+            format!("coalesce(r {operator} {number}, {otherwise})")
+        },
+        known: "coalesce(r, s)",
+        literal: |text| quoted(text, '\''),
+        whole: BigInt::to_string,
+        kernel: |kernel, count, sink| {
+            if kernel.is_power {
+                return Ok(write!(sink, "(1 << ({count}))")?);
+            }
+            write!(sink, "CASE {count}")?;
+            for (count, value) in kernel.values.iter().enumerate() {
+                write!(sink, " WHEN {count} THEN {value}")?;
+            }
+            Ok(sink.write_str(" END")?)
+        },
+        kernel_source: |_, _| Ok(()),
+    };
+    if computation.input_count() <= dialect.columns_max
+        && let Some(twice) = computation
+            .inputs()
+            .find(|input| !names.insert(input.name.to_ascii_lowercase()))
+    {
+        let name = &twice.name;
+        return Err(format!("the column {name:?} and another one differ only in case").into());
+    }
+    write(computation, title, &dialect, sink)
+}
+
+pub(super) fn write_postgresql(
+    computation: &Computation,
+    title: &str,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    computation.check_integral(NUMERIC_BITS_MAX)?;
+    /// The longest name in bytes. Longer ones are cut, and could then name another column.
+    const NAME_BYTES_MAX: usize = 63;
+    if let Some(long) = computation
+        .inputs()
+        .find(|input| input.name.len() > NAME_BYTES_MAX)
+    {
+        let length = long.name.len();
+        return Err(format!(
+            "the name of a column has at most {NAME_BYTES_MAX} bytes, and one has {length}"
+        )
+        .into());
+    }
+    let dialect = Dialect {
+        columns_max: 1_600,
+        // The collation of a column may hold different texts for equal.
+        text: |cell| {
+            format!("btrim(coalesce(CAST({cell} AS text), '') COLLATE \"C\", E' \\t\\n\\f\\r')")
+        },
+        typed: |_| String::new(),
+        or_typed: |_, _, otherwise| otherwise,
+        known: "s",
+        // A backslash in a plain literal has the meaning of a setting.
+        literal: |text| match text.contains('\\') {
+            true => Ok(format!("E{}", quoted(&text.replace('\\', "\\\\"), '\'')?)),
+            false => quoted(text, '\''),
+        },
+        whole: |number| format!("{number}::numeric"),
+        kernel: |_, count, sink| Ok(write!(sink, "kernel.value[1 + {count}]")?),
+        kernel_source: |kernel, sink| {
+            sink.write_str(", (SELECT ARRAY[")?;
+            sink.list::<&BigUint>(&kernel.values)?;
+            Ok(sink.write_str("]::numeric[] AS value) AS kernel")?)
+        },
+    };
+    write(computation, title, &dialect, sink)
+}
+
+fn write(
+    computation: &Computation,
+    title: &str,
+    dialect: &Dialect,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let count = computation.input_count();
+    if count > dialect.columns_max {
+        let most = dialect.columns_max;
+        return Err(
+            format!("a table has at most {most} columns, and the model has {count}").into(),
+        );
+    }
+    let [negative, positive] = computation.classes.map(dialect.literal);
+    let (negative, positive) = (negative?, positive?);
+    write!(
+        sink,
+        "-- {title}.\n--\n\
+         -- The query adds the column `predicted` to the rows of the table `rows`.\n\
+         -- The label is NULL if the model does not know a value of the row.\n\
+         SELECT \"rows\".*, (\n  \
+         SELECT CASE WHEN score >= 0 THEN {positive} WHEN score < 0 THEN {negative} END FROM (\n    "
+    )?;
+    match &computation.score {
+        Score::Sum { weights, constant } => {
+            let inputs: Vec<Input> = computation.inputs().collect();
+            let constant = (dialect.whole)(constant);
+            sink.write_str("SELECT ")?;
+            balanced(0..count + 1, sink, &mut |at, sink| match at {
+                0 => Ok(sink.write_str(&constant)?),
+                _ => weighed(at - 1, &inputs[at - 1], weights, dialect, sink),
+            })?;
+            sink.write_str(" AS score FROM (")?;
+            codes(computation, dialect, sink)?;
+            sink.write_str(") AS cells")?;
+        }
+        Score::Kernel(kernel) => of_kernel(computation, kernel, dialect, sink)?,
+        Score::Monomials(_) | Score::Real { .. } => return Err(computation.not_integral().into()),
+    }
+    Ok(sink.write_str("\n  ) AS scored\n) AS predicted\nFROM \"rows\";\n")?)
+}
+
+/// Writes the subquery of the codes `c0`, `c1`, ... of the columns.
+fn codes(computation: &Computation, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
+    for (at, input) in computation.inputs().enumerate() {
+        sink.write_str(if at == 0 { "SELECT" } else { "," })?;
+        sink.write_str("\n      ")?;
+        code(&input, dialect, sink)?;
+        write!(sink, " AS c{at}")?;
+    }
+    Ok(sink.write_str(ONCE)?)
+}
+
+/// Writes the sum of the weights of the features that are 1, for each code of a column.
+fn weighed(
+    at: usize,
+    input: &Input,
+    weights: &[BigInt],
+    dialect: &Dialect,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    write!(sink, "CASE c{at}")?;
+    let mut when = |code: i64, weight: &BigInt| {
+        let weight = (dialect.whole)(weight);
+        write!(sink, " WHEN {code} THEN {weight}")
+    };
+    if let Some(missing) = input.missing {
+        when(-1, &weights[missing])?;
+    }
+    let own = input.features().map(|feature| &weights[feature]);
+    if let Cells::Values(_) = input.cells {
+        for (code, weight) in own.enumerate() {
+            when(code as i64, weight)?;
+        }
+    } else {
+        let mut sum = BigInt::ZERO;
+        when(0, &sum)?;
+        for (code, weight) in own.enumerate() {
+            sum += weight;
+            when(code as i64 + 1, &sum)?;
+        }
+    }
+    Ok(sink.write_str(" END")?)
+}
+
+/// Writes a subquery with one column per feature, and the score over these columns.
+fn of_kernel(
+    computation: &Computation,
+    kernel: &KernelScore,
+    dialect: &Dialect,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let n = computation.n;
+    if n > KERNEL_FEATURES_MAX {
+        return Err(format!(
+            "a kernel has at most {KERNEL_FEATURES_MAX} features, and this one has {n}"
+        )
+        .into());
+    }
+    let zero = (dialect.whole)(&BigInt::ZERO);
+    sink.write_str("SELECT ")?;
+    balanced(
+        0..kernel.support.len() + 1,
+        sink,
+        &mut |at, sink| match at {
+            0 => Ok(sink.write_str(&zero)?),
+            _ => similarity(n, &kernel.support[at - 1], kernel, dialect, sink),
+        },
+    )?;
+    sink.write_str(" AS score FROM (\n      SELECT *, ")?;
+    balanced(0..n, sink, &mut |feature, sink| {
+        Ok(write!(sink, "b{feature}")?)
+    })?;
+    sink.write_str(" AS active FROM (")?;
+    for (at, input) in computation.inputs().enumerate() {
+        let is_value = matches!(input.cells, Cells::Values(_));
+        let own = input
+            .features()
+            .enumerate()
+            .map(|(code, feature)| match is_value {
+                true => (format!("= {code}"), feature),
+                false => (format!("> {code}"), feature),
+            });
+        let missing = input.missing.map(|missing| ("= -1".to_owned(), missing));
+        for (is_one, feature) in own.chain(missing) {
+            let before = if feature == 0 { "SELECT" } else { "," };
+            write!(
+                sink,
+                "{before}\n      CAST((c{at} {is_one}) AS INTEGER) AS b{feature}"
+            )?;
+        }
+    }
+    sink.write_str(" FROM (")?;
+    codes(computation, dialect, sink)?;
+    write!(sink, ") AS cells{ONCE}) AS bits{ONCE}) AS counted")?;
+    (dialect.kernel_source)(kernel, sink)?;
+    Ok(sink.write_str("\n    WHERE active IS NOT NULL")?)
+}
+
+/// Writes the labels of a support vector times its kernel with the row.
+fn similarity(
+    n: usize,
+    (ones, net): &Support,
+    kernel: &KernelScore,
+    dialect: &Dialect,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let shared = Sink::filled(|shared| {
+        if kernel.counts_agreements {
+            write!(shared, "({} - active + 2 * ", n - ones.len())?;
+        }
+        balanced(0..ones.len(), shared, &mut |at, shared| {
+            Ok(write!(shared, "b{}", ones[at])?)
+        })?;
+        let end = if kernel.counts_agreements { ")" } else { "" };
+        Ok(shared.write_str(end)?)
+    })?;
+    write!(sink, "{net} * ")?;
+    (dialect.kernel)(kernel, &shared, sink)
+}
+
+/// Writes an expression for the code of a cell.
+fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
+    let cell = format!("\"rows\".{}", name(&input.name)?);
+    let missing = input.missing.map_or("NULL", |_| "-1");
+    let words = MISSING.map(|word| format!("'{}'", String::from_utf8_lossy(word)));
+    if let Cells::Values(values) = &input.cells {
+        write!(
+            sink,
+            "CASE {} WHEN '' THEN {missing}",
+            (dialect.text)(&cell)
+        )?;
+        for word in &words {
+            write!(sink, " WHEN {word} THEN {missing}")?;
+        }
+        for (code, value) in values.iter().enumerate() {
+            write!(sink, " WHEN {} THEN {code}", (dialect.literal)(value)?)?;
+        }
+        return Ok(sink.write_str(" END")?);
+    }
+    write!(
+        sink,
+        "(SELECT CASE WHEN t IN ('', {}) THEN {missing}",
+        words.join(", ")
+    )?;
+    let at_least = |threshold| {
+        let bound = Bound::of(threshold);
+        (dialect.or_typed)(">=", threshold, reached(&bound))
+    };
+    match &input.cells {
+        Cells::Flag { off, on, .. } => {
+            for (words, code) in [(on, 1), (off, 0)] {
+                for word in words {
+                    let is = match word {
+                        Word::Exact(word) => format!("t = {}", (dialect.literal)(word)?),
+                        Word::AnyCase(word) => format!("lower(t) = {}", (dialect.literal)(word)?),
+                        Word::Number(number) => {
+                            let next = Bound::of(number.next_up());
+                            let is = format!(
+                                "{} AND NOT {}",
+                                reached(&Bound::of(*number)),
+                                reached(&next)
+                            );
+                            (dialect.or_typed)("=", *number, is)
+                        }
+                    };
+                    write!(sink, " WHEN {is} THEN {code}")?;
+                }
+            }
+        }
+        Cells::Thresholds(thresholds) => {
+            write!(sink, " WHEN {} IS NULL THEN NULL", dialect.known)?;
+            for (code, threshold) in thresholds.iter().enumerate() {
+                write!(sink, " WHEN NOT {} THEN {code}", at_least(*threshold))?;
+            }
+            write!(sink, " ELSE {}", thresholds.len())?;
+        }
+        Cells::Number | Cells::Values(_) => {
+            let detail = "a column holds numbers, and only whole features are exact";
+            return Err(detail.to_owned().into());
+        }
+    }
+    let text = format!(
+        "SELECT {} AS t{}{ONCE}",
+        (dialect.text)(&cell),
+        (dialect.typed)(&cell)
+    );
+    let is_number = |word: &Word| matches!(word, Word::Number(_));
+    let query = match &input.cells {
+        Cells::Flag { off, on, .. } if !off.iter().chain(on).any(is_number) => text,
+        _ => numbered(text),
+    };
+    Ok(write!(sink, " END FROM ({query}) AS cell)")?)
+}
+
+/// Returns a query with the sign, the digits and the exponent of the text `t` of a query.
+fn numbered(text: String) -> String {
+    let step =
+        |query: String, step: &&str| format!("SELECT *, {step} FROM ({query}) AS step{ONCE}");
+    let read = NUMBER_STEPS.iter().fold(text, step);
+    let end = Bound::of(f64::INFINITY);
+    let is_infinite = format!("v <> 0 AND (e, d) >= ({}, '{}')", end.exponent, end.digits);
+    step(
+        read,
+        &&*format!("CASE WHEN {is_infinite} THEN NULL ELSE v END AS s"),
+    )
+}
+
+/// A condition on the sign, the digits and the exponent: the double is at least a threshold.
+fn reached(bound: &Bound) -> String {
+    let or_equal = if bound.is_included { "=" } else { "" };
+    let (exponent, digits) = (bound.exponent, &bound.digits);
+    match bound.is_negative {
+        true => format!("(s >= 0 OR s < 0 AND (e, d) <{or_equal} ({exponent}, '{digits}'))"),
+        false => format!("(s > 0 AND (e, d) >{or_equal} ({exponent}, '{digits}'))"),
+    }
+}
+
+/// Writes a sum whose depth is the logarithm of the number of terms.
+fn balanced(
+    terms: std::ops::Range<usize>,
+    sink: &mut Sink,
+    term: &mut dyn FnMut(usize, &mut Sink) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    match terms.len() {
+        0 => Ok(sink.write_char('0')?),
+        1 => term(terms.start, sink),
+        several => {
+            let middle = terms.start + several / 2;
+            sink.write_char('(')?;
+            balanced(terms.start..middle, sink, term)?;
+            sink.write_str(" + ")?;
+            balanced(middle..terms.end, sink, term)?;
+            Ok(sink.write_char(')')?)
+        }
+    }
+}
+
+fn name(name: &str) -> Result<String, String> {
+    quoted(name, '"')
+}
+
+fn quoted(text: &str, quote: char) -> Result<String, String> {
+    if text.contains('\0') {
+        return Err("a text contains the character U+0000".to_owned());
+    }
+    let doubled = text.replace(quote, &format!("{quote}{quote}"));
+    Ok(format!("{quote}{doubled}{quote}"))
+}

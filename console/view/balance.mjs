@@ -2,9 +2,9 @@
 
 import { html } from "../vendor/htm-preact.mjs";
 import { CSV_TYPE, csvOf, download } from "./download.mjs";
-import { SVG_COLOURS, SVG_TYPE, escaped } from "./figure_svg.mjs";
 import { number, percent } from "./numbers.mjs";
 import { counted } from "./parts.mjs";
+import { SavePicture } from "./picture.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {{kind: Schemas["LabelsKind"], examples: number, positives?: number|null, negatives?: number|null}} Counts */
@@ -29,20 +29,16 @@ export function Balance({ of, classes }) {
         <svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill=${`var(--series-${index + 1})`} /></svg>
         <span><strong>${sign}</strong>${name !== undefined && html` ${name}`}: ${number(count)} (${percent(share, 1)})</span></li>`)}</ul>
       <span class="row no-print">
-        <button type="button" class="small-button" aria-label="Balance as SVG" onClick=${() => download("balance.svg", SVG_TYPE, svgOf(shares))}>SVG</button>
+        <${SavePicture} drawing=${() => drawingOf(shares)} name="balance" label="Balance as SVG" />
         <button type="button" class="small-button" aria-label="Balance as CSV" onClick=${() => download("balance.csv", CSV_TYPE, csvOf([["label", "class", "examples", "share"],
           ...shares.map(({ sign, name, count, share }) => [sign === "+1" ? 1 : -1, name ?? "", count, share])]))}>CSV</button></span></div>
   </div>`;
 }
 
-/** The bar as a file for papers. @param {ClassShare[]} shares */
-function svgOf(shares) {
-  const [first = { share: 0 }] = shares;
-  const [width, edge] = [600, Math.round(600 * first.share)];
-  const texts = shares.map(({ sign, name, count, share }, index) => `<rect x="0" y="${44 + 24 * index}" width="12" height="12" fill="${SVG_COLOURS[index]}"/>`
-    + `<text x="20" y="${55 + 24 * index}">${escaped(`${sign}${name === undefined ? "" : ` ${name}`}: ${number(count)} (${percent(share, 1)})`)}</text>`);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} 92" width="${width}" height="92" font-family="sans-serif" font-size="13">`
-    + `<rect width="${edge}" height="28" fill="${SVG_COLOURS[0]}"/><rect x="${edge}" width="${width - edge}" height="28" fill="${SVG_COLOURS[1]}"/>${texts.join("")}</svg>\n`;
+/** @param {ClassShare[]} shares  @returns {import("./picture.mjs").Drawing} */
+function drawingOf(shares) {
+  const bars = shares.map(({ sign, name, count, share }) => ({ label: name === undefined ? sign : `${sign} ${name}`, value: count, text: `${number(count)} (${percent(share, 1)})` }));
+  return { bars: { title: "Examples of each class", axis: "examples", bars } };
 }
 
 /** The same in a few words, for a cell of a table. @param {Counts} of */

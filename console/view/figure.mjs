@@ -1,5 +1,6 @@
 /**
- * A chart: interactive on the screen, and the same data as a table, as SVG and as CSV. The chart on paper is the SVG.
+ * A chart: interactive on the screen, and the same data as a table, as SVG and as CSV. On paper the chart is an image in
+ * colours for white paper.
  *
  * A line has a colour and a dash pattern of its own, so that the lines stay distinct in black and white.
  */
@@ -7,14 +8,14 @@
 import { html } from "../vendor/htm-preact.mjs";
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "./download.mjs";
-import { SVG_TYPE, svgOf } from "./figure_svg.mjs";
 import { number, power } from "./numbers.mjs";
+import { SavePicture } from "./picture.mjs";
 import { viewChoice } from "./place.mjs";
 import { theme } from "./theme.mjs";
 
 /**
  * @typedef {{x: number, y: number, low?: number, high?: number}} Point  `low` and `high` bound an interval of y.
- * @typedef {{label: string, points: Point[], form?: "line"|"step"|"points"|"plain"}} Series  A `plain` line has no marks at its points.
+ * @typedef {{label: string, points: Point[], form?: "marked"|"line"|"step"|"points"}} Series  A `line` has no marks at its points.
  * @typedef {{label: string, unit?: string, isLog?: boolean, min?: number, max?: number, isWhole?: boolean, names?: string[]}} Axis
  * `names` name the places 1, 2 and so on of a horizontal axis.
  * @typedef {{title: string, note?: string, x: Axis, y: Axis, series: Series[]}} FigureSpec
@@ -59,7 +60,7 @@ export function Figure({ spec, height = 280 }) {
       <figcaption>${spec.title}</figcaption>
       ${hasData && html`<div class="row no-print">
         <button class="small-button" aria-pressed=${isTable} onClick=${() => setIsTable(!isTable)}>Table</button>
-        <button class="small-button" onClick=${() => download(`${name}.svg`, SVG_TYPE, svgOf(spec))}>SVG</button>
+        <${SavePicture} drawing=${() => drawingOf(spec)} name=${name} />
         <button class="small-button" onClick=${() => download(`${name}.csv`, CSV_TYPE, csvOf(rowsOf(spec)))}>CSV</button>
       </div>`}
     </div>
@@ -112,18 +113,24 @@ function colour(index) {
   return `var(--series-${(index % 6) + 1})`;
 }
 
+/** Colours for white paper, by the names that the page has for them. @type {Record<string, string>} */
+const PAPER = { "--muted": "#1a1d21", "--line": "#d9dde3", "--series-1": "#0066a6", "--series-2": "#b84a00", "--series-3": "#00795a",
+  "--series-4": "#9c3f7d", "--series-5": "#7d5f00", "--series-6": "#4a4f57" };
+
 /** The chart as an image for the printer, made when the page is printed. @param {{spec: FigureSpec}} props */
 function Paper({ spec }) {
   const [url, setUrl] = useState("");
   const latest = useRef(spec);
   latest.current = spec;
   useEffect(() => {
-    let made = "";
     const print = matchMedia("print");
     const make = () => {
-      if (made) URL.revokeObjectURL(made);
-      made = URL.createObjectURL(new Blob([svgOf(latest.current)], { type: SVG_TYPE }));
-      setUrl(made);
+      const plot = new uPlot(options(latest.current, latest, (name) => PAPER[name] ?? "", 720, 320), dataOf(latest.current), document.createElement("div"));
+      // The chart is drawn when this task ends, and the page is printed after that.
+      queueMicrotask(() => {
+        setUrl(plot.ctx.canvas.toDataURL());
+        plot.destroy();
+      });
     };
     const changed = () => { if (print.matches) make(); };
     addEventListener("beforeprint", make);
@@ -132,10 +139,33 @@ function Paper({ spec }) {
     return () => {
       removeEventListener("beforeprint", make);
       print.removeEventListener("change", changed);
-      if (made) URL.revokeObjectURL(made);
     };
   }, []);
   return url ? html`<img class="picture on-paper" src=${url} alt=${spec.title} />` : null;
+}
+
+/** The colour of this name on the page. @param {string} name */
+function colourOnPage(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/**
+ * The figure as the service draws it. A chart with names at its places becomes bars.
+ * @param {FigureSpec} spec  @returns {import("./picture.mjs").Drawing}
+ */
+export function drawingOf(spec) {
+  const { title, x, y } = spec;
+  const notes = spec.note ? [spec.note] : [];
+  const intervalOf = (/** @type {Point} */ { low, high }) => (low === undefined || high === undefined ? null : [low, high]);
+  if (x.names) {
+    const bars = spec.series.flatMap(({ points }) => points.map((point) => (
+      { label: x.names?.[point.x - 1] ?? "", value: point.y, text: number(point.y), interval: intervalOf(point) })));
+    return { bars: { title, axis: axisLabel(y), bars, notes } };
+  }
+  const axis = (/** @type {Axis} */ { label, unit = "", isLog }) => ({ label, unit, scale: isLog ? /** @type {const} */ ("logarithmic") : /** @type {const} */ ("linear") });
+  const series = spec.series.map(({ label, form, points }) => ({ label: label || y.label, form, points: points.filter((point) => Number.isFinite(point.y))
+    .map(({ x, y, low = null, high = null }) => ({ x, y, low, high, runs: 0, censored: 0 })) }));
+  return { chart: { title, x: axis(x), y: axis(y), series, theory: [], marks: [], notes } };
 }
 
 /** @param {{spec: FigureSpec, height: number}} props */
@@ -150,7 +180,7 @@ function Plot({ spec, height }) {
   const data = useMemo(() => dataOf(spec), [spec]);
   useEffect(() => {
     const element = /** @type {HTMLDivElement} */ (holder.current);
-    plot.current = new uPlot(options(spec, shown, element.clientWidth, height), data, element);
+    plot.current = new uPlot(options(spec, shown, colourOnPage, element.clientWidth, height), data, element);
     const watch = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
     watch.observe(element);
     return () => {
@@ -180,12 +210,10 @@ function dataOf(spec) {
 }
 
 /**
- * @param {FigureSpec} spec  @param {{current: FigureSpec}} shown  @param {number} width  @param {number} height
- * @returns {uPlot.Options}
+ * @param {FigureSpec} spec  @param {{current: FigureSpec}} shown  @param {(name: string) => string} read  The colour of a name.
+ * @param {number} width  @param {number} height  @returns {uPlot.Options}
  */
-function options(spec, shown, width, height) {
-  const style = getComputedStyle(document.documentElement);
-  const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+function options(spec, shown, read, width, height) {
   /** @param {Axis} axis @returns {uPlot.Axis} */
   const axis = (axis) => ({
     ...(axis.label && { label: axisLabel(axis) }), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1, ...powers(axis) },
@@ -213,7 +241,7 @@ function options(spec, shown, width, height) {
       return /** @type {uPlot.Series} */ ({
         label: series.label, stroke, width: 2, dash: dashOf(index), spanGaps: true,
         paths: series.form === "points" ? () => null : series.form === "step" ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
-        points: { show: series.form === "points" || (series.form !== "plain" && series.points.length < 40), size: 6, fill: stroke },
+        points: { show: series.form === "points" || (series.form !== "line" && series.points.length < 40), size: 6, fill: stroke },
       });
     })],
     hooks: { draw: [(self) => drawIntervals(self, shown.current, read)] },

@@ -2,11 +2,10 @@
 
 import { html } from "../vendor/htm-preact.mjs";
 import { CSV_TYPE, csvOf, download } from "./download.mjs";
-import { SVG_TYPE } from "./figure_svg.mjs";
 import { Facts, counted } from "./parts.mjs";
 import { confidence, number, rounded } from "./numbers.mjs";
+import { SavePicture } from "./picture.mjs";
 import { viewChoice } from "./place.mjs";
-import { weightsSvg } from "./weights_svg.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {Schemas["HypothesisDocument"]} Hypothesis */
@@ -107,11 +106,12 @@ export function WeightBars({ weights, before, names }) {
     .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight) || a.index - b.index);
   const most = Math.max(...order.slice(0, 1).map(({ weight }) => Math.abs(weight)), ...(before ?? []).map(Math.abs), 1e-300);
   const shown = order.slice(0, isAll ? WEIGHTS_MAX : WEIGHTS_SHOWN);
-  const save = () => download("weights.svg", SVG_TYPE, weightsSvg(shown, "Weights", most));
+  const drawing = () => ({ bars: { title: "Weights", axis: "weight",
+    bars: shown.map(({ name, weight, was }) => ({ label: name, value: weight, text: number(weight), before: was === weight ? null : was })) } });
   const saveTable = () => download("weights.csv", CSV_TYPE, csvOf([["feature", "weight", ...(before ? ["weight before"] : [])],
     ...[...order].sort((a, b) => a.index - b.index).map(({ name, weight, was }) => [name, weight, ...(before ? [was] : [])])]));
   return html`<div class="stack">
-    <div class="row no-print"><button type="button" class="small-button" aria-label="Weights as SVG" onClick=${save}>SVG</button>
+    <div class="row no-print"><${SavePicture} drawing=${drawing} name="weights" label="Weights as SVG" />
       <button type="button" class="small-button" aria-label="Weights as CSV" onClick=${saveTable}>CSV</button></div>
     <div class="scroll tall" tabindex="0" role="region" aria-label="Weights">
       <table><caption class="hidden-label">Weights by size</caption>

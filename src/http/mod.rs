@@ -14,6 +14,7 @@ mod console;
 mod datasets;
 mod document;
 mod extract;
+mod figures;
 #[doc(hidden)]
 pub mod fuzzing;
 mod in_flight;
@@ -66,6 +67,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::events::follow_job))
         .routes(routes!(jobs::trace::get_job_trace))
         .routes(routes!(jobs::figure::get_job_figure))
+        .routes(routes!(figures::draw_figure))
         .routes(routes!(jobs::queue::get_queue))
         .routes(routes!(jobs::experiments::list_figures))
         .routes(routes!(jobs::experiments::run_figure))

@@ -11,11 +11,12 @@ use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate, FalseSto
 use halfspace_core::experiments::mistake_bound_sweep::{
     self, MistakeBoundSweep, MistakeBoundSweepSpec,
 };
-use halfspace_core::experiments::outcome::{Chart, ExperimentOutcome};
+use halfspace_core::experiments::outcome::ExperimentOutcome;
 use halfspace_core::experiments::separable_fraction::{
     self, SeparableFraction, SeparableFractionSpec,
 };
 use halfspace_core::experiments::{Experiment, ExperimentError, sample_complexity};
+use halfspace_core::figures::chart::Chart;
 use halfspace_formats::json::refuse;
 
 use super::bounded_json;

@@ -72,7 +72,7 @@ function specOfChart(chart) {
     series: [
       ...chart.series.map((series) => ({ label: series.label, points: series.points.map(({ x, y, low, high }) => ({ x, y,
         ...(typeof low === "number" && typeof high === "number" && { low, high }) })) })),
-      ...chart.theory.map((curve) => ({ label: curve.label, form: /** @type {const} */ ("plain"), points: curve.points.filter((point) => !isCut || isShown(point.y)) })),
+      ...chart.theory.map((curve) => ({ label: curve.label, form: /** @type {const} */ ("line"), points: curve.points.filter((point) => !isCut || isShown(point.y)) })),
     ],
   };
 }

@@ -96,7 +96,7 @@ function curveSpec(trace, bound) {
   return { title: "Mistakes by examples read", note: [note, stride].filter(Boolean).join(" "),
     x: { label: "examples read", min: 0 }, y: { label: "mistakes", min: 0, isWhole: true },
     series: [{ label: isNear ? "mistakes" : "", form: "step", points },
-      ...(isNear ? [{ label: `at most, ${bound?.theorem}`, form: /** @type {const} */ ("plain"), points: [{ x: 0, y: Number(most) }, { x: end.x, y: Number(most) }] }] : [])] };
+      ...(isNear ? [{ label: `at most, ${bound?.theorem}`, form: /** @type {const} */ ("line"), points: [{ x: 0, y: Number(most) }, { x: end.x, y: Number(most) }] }] : [])] };
 }
 
 /** @param {Schemas["Trace"]} trace */

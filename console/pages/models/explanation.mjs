@@ -5,7 +5,7 @@ import { send } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
 import { useLive } from "../../service/live.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "../../view/download.mjs";
-import { SVG_TYPE } from "../../view/figure_svg.mjs";
+import { SVG_TYPE } from "../../view/picture.mjs";
 import { Bar } from "../../view/learning.mjs";
 import { Panel, Select } from "../../view/parts.mjs";
 import { place, setQuery } from "../../view/place.mjs";

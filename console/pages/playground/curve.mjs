@@ -67,7 +67,7 @@ function figureOf(player, bounds, frame, differing) {
   const curves = player.runs.map((run, index) => ({ label: names[index] ?? "", form: /** @type {const} */ ("step"), points: run.history.curve(POINTS_MAX) }));
   const known = bounds.flatMap((bound, index) => (typeof bound?.value === "number"
     ? [{ value: bound.value, label: `${bound.label}${player.runs.length > 1 ? `, ${names[index]}` : ""}: ${number(bound.value, 3)}` }] : []));
-  const levels = known.filter(({ value }) => value <= frame).map(({ value, label }) => ({ form: /** @type {const} */ ("plain"), label,
+  const levels = known.filter(({ value }) => value <= frame).map(({ value, label }) => ({ form: /** @type {const} */ ("line"), label,
     points: [{ x: 0, y: value }, { x: end, y: value }] }));
   const above = frame > 0 ? known.filter(({ value }) => value > frame).map(({ label }) => `${label} lies above the frame.`) : [];
   const step = Math.max(1, Math.ceil(differing.length / MARKS_MAX));

@@ -1,10 +1,10 @@
 /** The points of the plane with the line of each hypothesis, now and before. The lines are drawn from the weights of the service. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useEffect, useId, useRef, useState } from "../../vendor/hooks.mjs";
+import { useEffect, useId, useState } from "../../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
-import { SVG_TYPE } from "../../view/figure_svg.mjs";
 import { number } from "../../view/numbers.mjs";
+import { SavePicture } from "../../view/picture.mjs";
 import { viewChoice } from "../../view/place.mjs";
 import { labelText } from "./example.mjs";
 
@@ -20,19 +20,17 @@ const TICKS_MAX = 8;
 export function Plane({ player }) {
   const [dots, setDots] = useState(/** @type {Dot[]} */ ([]));
   const [isTable, setIsTable] = viewChoice("table", "plane");
-  const picture = useRef(/** @type {SVGSVGElement|null} */ (null));
   const { dataset } = player.examples;
   useEffect(() => {
     player.examples.from(0, Math.min(dataset.examples, DOTS_MAX)).then((items) => setDots(items.map((item) =>
       ({ x: Number(item.x[0]), y: Number(item.x[1]), label: dataset.kind === "half-space" ? 1 : Number(item.y) }))), () => {});
   }, []);
   if (dots.length === 0) return html`<p class="loading">Loading…</p>`;
-  const save = () => { if (picture.current) download("plane.svg", SVG_TYPE, standAlone(picture.current)); };
   const saveTable = () => download("plane.csv", CSV_TYPE, csvOf([["example", "x1", "x2", "label"], ...dots.map(({ x, y, label }, index) => [index + 1, x, y, label])]));
   return html`<div class="row no-print"><button class="small-button" aria-pressed=${isTable} onClick=${() => setIsTable(!isTable)}>Table</button>
-      ${!isTable && html`<button class="small-button" onClick=${save}>SVG</button>`}
+      <${SavePicture} drawing=${() => drawingOf(player, dots)} name="plane" />
       <button class="small-button" onClick=${saveTable}>CSV</button></div>
-    ${isTable ? html`<${Points} dots=${dots} />` : html`<${Picture} player=${player} dots=${dots} holder=${picture} />`}
+    ${isTable ? html`<${Points} dots=${dots} />` : html`<${Picture} player=${player} dots=${dots} />`}
     <p class="small muted">${player.runs.map((run) => `${run.wanted.learner.title}: ${lineText(run.session?.hypothesis ?? null)}`).join(". ")}.
       ${dataset.examples > DOTS_MAX ? ` The picture has the first ${DOTS_MAX} points.` : ""}</p>`;
 }
@@ -52,8 +50,22 @@ function lineOf(hypothesis) {
   return null;
 }
 
-/** @param {{player: import("./player.mjs").Player, dots: Dot[], holder: {current: SVGSVGElement|null}}} props */
-function Picture({ player, dots, holder }) {
+/** The points and the lines as the service draws them. @param {import("./player.mjs").Player} player  @param {Dot[]} dots  @returns {import("../../view/picture.mjs").Drawing} */
+function drawingOf(player, dots) {
+  const frame = frameOf(dots);
+  const pointsOf = (/** @type {(label: number) => boolean} */ has) => dots.filter(({ label }) => has(label))
+    .map(({ x, y }) => ({ x, y, low: null, high: null, runs: 0, censored: 0 }));
+  const series = [{ label: "label +1", points: pointsOf((label) => label > 0) }, { label: "label −1", points: pointsOf((label) => label <= 0) }];
+  const lines = player.runs.flatMap((run) => [[run.session?.hypothesis ?? null, "now"], [run.before, "before"]].map(([of, when]) => (
+    { label: `${run.wanted.learner.title}, ${when}`, beside: null, points: endsOf(/** @type {Schemas["HypothesisDocument"]|null} */ (of), frame) ?? [] })));
+  const axis = (/** @type {string} */ label) => ({ label, unit: "", scale: /** @type {const} */ ("linear") });
+  return { chart: { title: "Examples and lines of the hypotheses", x: axis("x1"), y: axis("x2"), marks: [], notes: [],
+    series: series.filter(({ points }) => points.length > 0).map((one) => ({ ...one, form: /** @type {const} */ ("points") })),
+    theory: lines.filter(({ points }) => points.length > 0).map((line) => ({ ...line, points: line.points.map(({ x, y }) => ({ x, y })) })) } };
+}
+
+/** @param {{player: import("./player.mjs").Player, dots: Dot[]}} props */
+function Picture({ player, dots }) {
   const clip = useId();
   const frame = frameOf(dots);
   const [placeX, placeY] = [(/** @type {number} */ x) => MARGIN + (x - frame.left) * frame.scale, (/** @type {number} */ y) => HEIGHT - MARGIN - (y - frame.bottom) * frame.scale];
@@ -61,7 +73,7 @@ function Picture({ player, dots, holder }) {
   const next = dots[at % player.examples.dataset.examples];
   const said = `The plane with ${dots.length} points. ${next ? `The next example lies at ${number(next.x)}, ${number(next.y)} with label ${labelText(next.label)}.` : ""} The button Table lists the points.`;
   const lines = player.runs.flatMap((run, index) => [{ of: run.before, isOld: true, index, title: run.wanted.learner.title }, { of: run.session?.hypothesis ?? null, isOld: false, index, title: run.wanted.learner.title }]);
-  return html`<svg ref=${holder} class="plane" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${said}>
+  return html`<svg class="plane" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${said}>
       <clipPath id=${clip}><rect x=${MARGIN} y=${MARGIN} width=${WIDTH - 2 * MARGIN} height=${HEIGHT - 2 * MARGIN} /></clipPath>
       <rect x=${MARGIN} y=${MARGIN} width=${WIDTH - 2 * MARGIN} height=${HEIGHT - 2 * MARGIN} fill="none" stroke="var(--line)" />
       ${axes(frame, placeX, placeY)}
@@ -133,13 +145,4 @@ function Points({ dots }) {
   return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Points of the plane"><table><caption>${number(dots.length)} points</caption>
     <thead><tr><th scope="col" class="number">example</th><th scope="col" class="number">x1</th><th scope="col" class="number">x2</th><th scope="col" class="number">label</th></tr></thead>
     <tbody>${dots.map((dot, index) => html`<tr key=${index}><td class="number">${index + 1}</td><td class="number">${number(dot.x)}</td><td class="number">${number(dot.y)}</td><td class="number">${labelText(dot.label)}</td></tr>`)}</tbody></table></div>`;
-}
-
-/** The picture as a file: colours as numbers, because a file has no variables. @param {SVGSVGElement} svg */
-function standAlone(svg) {
-  const style = getComputedStyle(svg);
-  const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("font-family", "sans-serif");
-  return new XMLSerializer().serializeToString(copy).replaceAll(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
 }

@@ -64,6 +64,7 @@ pub mod certificates;
 pub mod constructions;
 pub mod experiments;
 pub mod explanations;
+pub mod figures;
 pub mod learners;
 pub mod memory;
 pub mod samples;

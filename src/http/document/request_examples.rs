@@ -153,9 +153,38 @@ fn of_json(id: &str) -> Vec<(&'static str, Value)> {
             json!({"variables": 2, "clauses": [[1, 2]], "at_least": 3})
         }
         "construct_monotone_cnf" => json!({"variables": 3, "satisfying": 5}),
+        "draw_figure" => return figures(),
         _ => return Vec::new(),
     };
     vec![(ANY, example)]
+}
+
+/// One figure of each kind.
+fn figures() -> Vec<(&'static str, Value)> {
+    let axis = |label: &str| json!({"label": label, "unit": "", "scale": "linear"});
+    let point = |x: u32, y: u32| json!({"x": x, "y": y, "runs": 1, "censored": 0});
+    let chart = json!({
+        "title": "Mistakes of two learners", "x": axis("examples read"), "y": axis("mistakes"),
+        "series": [
+            {"label": "perceptron", "form": "step", "points": [point(0, 0), point(1, 1), point(4, 2)]},
+            {"label": "winnow", "form": "step", "points": [point(0, 0), point(2, 1)]},
+        ],
+        "theory": [{"label": "bound", "points": [{"x": 0, "y": 3}, {"x": 4, "y": 3}]}],
+        "marks": [], "notes": ["Both learners read the same examples."],
+    });
+    let bars = json!({
+        "title": "Weights", "axis": "weight",
+        "bars": [{"label": "warm", "value": 2.5, "text": "5/2"}, {"label": "wet", "value": -1, "text": "-1"}],
+    });
+    let maps = json!({
+        "title": "A weight per pixel",
+        "maps": [{"label": "now", "columns": 2, "values": [1, -0.5, 0, 1]}],
+    });
+    vec![
+        ("chart", json!({"chart": chart})),
+        ("bars", json!({"bars": bars})),
+        ("heat_maps", json!({"heat_maps": maps})),
+    ]
 }
 
 /// One job per task, under the name of the task. A training comes first, because tools use the first example.

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::experiments::csv::field;
-use halfspace_core::experiments::plot::bars::{Bar, BarChart};
-use halfspace_core::experiments::plot::words::number;
+use halfspace_core::figures::bars::{Bar, BarChart};
+use halfspace_core::figures::words::number;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -158,6 +158,7 @@ fn picture(result: &CompareResult) -> BarChart {
         interval: learner
             .interval
             .map(|interval| (interval.low, interval.high)),
+        before: None,
     };
     let note = result
         .intervals

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::outcome::Chart;
+use crate::figures::chart::Chart;
 
 impl Chart {
     /// The chart as a CSV table: a header, then one line per measured point, per point of a theory curve and per mark.

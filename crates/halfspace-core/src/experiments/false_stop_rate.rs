@@ -24,31 +24,30 @@ use super::error::ExperimentError;
 use super::error::{
     check_between, check_distinct, check_grid, check_list, check_not_empty, check_number, shares,
 };
-use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
 use super::{Design, RUNS_MAX};
+use crate::figures::chart::{Axis, Chart, Curve, Point, Scale, Series};
 
 /// The name in requests.
 pub const NAME: &str = "false-stop-rate";
 
 /// The share of runs of Directed Drift that a stopping rule ends at a wrong hypothesis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FalseStopRateSpec {
     /// Numbers of features.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub n: Vec<u64>,
     /// The stopping rules to compare.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub rules: Vec<StopRule>,
     /// The allowed errors.
     #[serde(deserialize_with = "shares")]
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub deltas: Vec<f64>,
     /// Number of runs per point.
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
+    #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
 }
 
@@ -181,10 +180,7 @@ impl Design for FalseStopRate {
             let label = format!("{}, n = {}", first.rule.name(), first.n);
             let points = deltas.iter().zip(tallies);
             let points = points.filter_map(|(delta, tally)| Point::share(*delta, tally));
-            series.push(Series {
-                label: label.clone(),
-                points: points.collect(),
-            });
+            series.push(Series::new(label.clone(), points));
             let places = deltas.iter().zip(&exact[at * deltas.len()..]);
             let places = places.map(|(delta, exact)| (*delta, *exact));
             theory.push(Curve::new(format!("exact: {label}"), Some(at), places));

@@ -32,10 +32,10 @@ use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
     find_learners,
 };
-use super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
 use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
 use super::{Design, RUNS_MAX};
+use crate::figures::chart::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
 
 /// The name in requests.
 pub const NAME: &str = "mistake-bound-sweep";
@@ -61,25 +61,24 @@ const BATCH_SIZE: &str = "batch_size";
 
 /// Mistakes until the hypothesis equals the target, against the batch size. Without batch sizes the chart
 /// shows mistakes against n.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MistakeBoundSweepSpec {
     /// Numbers of features.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub n: Vec<u64>,
     /// Learners with a parameter `batch_size` or with an exact analysis.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub learners: Vec<String>,
     /// Batch sizes, in examples.
     pub batch_sizes: Option<Vec<u64>>,
     /// Batch sizes in units of (pi/2) n ln n examples. Give either these or `batch_sizes`.
     pub normalised_batch_sizes: Option<Vec<f64>>,
     /// Number of runs per point.
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
+    #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
     /// Number of mistakes at which a run stops. The value of such a point is a lower bound.
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 10_000_000))]
+    #[schema(minimum = 1, maximum = 10_000_000)]
     pub max_mistakes: u64,
 }
 
@@ -349,10 +348,7 @@ impl Design for MistakeBoundSweep {
                 XAxis::BatchSize | XAxis::NormalisedBatchSize => cell.n as f64,
             };
             if series.last().is_none_or(|last| last.label != cell.series) {
-                series.push(Series {
-                    label: cell.series.clone(),
-                    points: Vec::new(),
-                });
+                series.push(Series::new(cell.series.clone(), []));
             }
             let point = cell.point(tally, unit);
             if let (Some(last), Some(point)) = (series.last_mut(), point) {

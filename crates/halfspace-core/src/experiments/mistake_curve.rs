@@ -1,7 +1,7 @@
 //! The mistake curve of one training: mistakes against examples read, beside the mistake bound of a theorem.
 
-use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
-use super::plot::words::number;
+use crate::figures::chart::{Axis, Chart, Curve, Point, Scale, Series};
+use crate::figures::words::number;
 
 /// Draws the chart of one training.
 ///
@@ -28,10 +28,7 @@ pub fn chart(
         title: title.to_owned(),
         x: Axis::new("examples read", "", Scale::Linear),
         y: Axis::new("mistakes so far", "", Scale::Linear),
-        series: vec![Series {
-            label: "mistakes".to_owned(),
-            points,
-        }],
+        series: vec![Series::new("mistakes", points)],
         theory: bounds.into_iter().collect(),
         marks: Vec::new(),
         notes: bound

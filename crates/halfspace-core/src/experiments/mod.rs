@@ -21,7 +21,6 @@ pub mod mistake_bound_sweep;
 pub mod mistake_curve;
 pub mod outcome;
 mod parts;
-pub mod plot;
 pub mod sample_complexity;
 pub mod separable_fraction;
 mod tally;
@@ -29,11 +28,12 @@ mod tally;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::figures::chart::Chart;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run};
 
 pub use error::{ExperimentError, find_learner};
-use outcome::{Chart, ExperimentOutcome};
+use outcome::ExperimentOutcome;
 use parts::Parts;
 pub use parts::{PARTS_MAX, POINTS_MAX, PointPlan};
 pub use tally::{Observation, PartTally, PointTally};

@@ -24,10 +24,10 @@ use super::error::ExperimentError;
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
 };
-use super::outcome::{Axis, AxisMark, Chart, Point, Scale, Series};
 use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
 use super::{Design, RUNS_MAX};
+use crate::figures::chart::{Axis, AxisMark, Chart, Point, Scale, Series};
 
 /// The name in requests.
 pub const NAME: &str = "sample-complexity";
@@ -296,10 +296,7 @@ impl Design for SampleComplexity {
                     let (_, n, examples) = self.cell(at * ratios.len() + place);
                     Point::share(examples as f64 / n as f64, tally)
                 });
-                Series {
-                    label: format!("{label}, n = {n}"),
-                    points: points.collect(),
-                }
+                Series::new(format!("{label}, n = {n}"), points)
             });
         let mark = |x, label: &str| AxisMark {
             x,

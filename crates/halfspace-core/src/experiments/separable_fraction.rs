@@ -24,10 +24,10 @@ use crate::theory::cover::dichotomies;
 
 use super::error::ExperimentError;
 use super::error::{check_grid, check_list, check_number, check_reals};
-use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
 use super::{Design, RUNS_MAX};
+use crate::figures::chart::{Axis, Chart, Curve, Point, Scale, Series};
 
 /// The name in requests.
 pub const NAME: &str = "separable-fraction";
@@ -46,8 +46,7 @@ const PLACES_MAX: u64 = 200;
 const PLACES: i32 = 20;
 
 /// The distribution of the points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Points {
     /// Normally distributed coordinates. The points are in general position.
@@ -58,21 +57,20 @@ pub enum Points {
 }
 
 /// The share of random dichotomies that a hyperplane through the origin separates.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableFractionSpec {
     /// Numbers of dimensions.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub dimensions: Vec<u64>,
     /// Points per dimension.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     #[serde(rename = "points_per_dimension")]
     pub ratios: Vec<f64>,
     /// The distribution of the points.
     pub points: Points,
     /// Number of dichotomies per point of the grid.
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
+    #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
 }
 
@@ -208,10 +206,7 @@ impl Design for SeparableFraction {
                 let (points, dimension) = self.cell(at * ratios.len() + place);
                 Point::share(points as f64 / dimension as f64, tally)
             });
-            series.push(Series {
-                label: format!("N = {dimension}"),
-                points: measured.collect(),
-            });
+            series.push(Series::new(format!("N = {dimension}"), measured));
             let most = ratios.iter().fold(0.0, |most: f64, ratio| most.max(*ratio));
             let most = libm::ceil(most * dimension as f64) as u64;
             let share = |points: u64| {

@@ -4,13 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::false_stop_rate::{FalseStopRate, FalseStopRateSpec};
 use super::mistake_bound_sweep::{MistakeBoundSweep, MistakeBoundSweepSpec};
-use super::outcome::{Axis, Chart, ExperimentOutcome, Point, Scale, Series};
+use super::outcome::ExperimentOutcome;
 use super::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
 use super::separable_fraction::{Points, SeparableFraction, SeparableFractionSpec};
 use super::{
     Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
     PointTally,
 };
+use crate::figures::chart::{Axis, Chart, Point, Scale, Series};
 use crate::learners::catalogue::find;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
@@ -323,10 +324,7 @@ impl Design for Digits {
             title: "Digits".to_owned(),
             x: Axis::new("point", "", Scale::Linear),
             y: Axis::new("digits", "", Scale::Linear),
-            series: vec![Series {
-                label: "digits".to_owned(),
-                points: points.collect(),
-            }],
+            series: vec![Series::new("digits", points)],
             theory: Vec::new(),
             marks: Vec::new(),
             notes: Vec::new(),

@@ -28,8 +28,7 @@ pub struct ExplanationRequest<'a> {
 }
 
 /// The heaviest terms of a hypothesis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct Explanation {
     /// The decision rule in words.
     pub(super) rule: String,
@@ -48,9 +47,8 @@ pub struct Explanation {
 }
 
 /// A term of a sum: a feature or a conjunction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = ExplanationTerm))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[schema(as = ExplanationTerm)]
 pub struct Term {
     /// The literals of the conjunction. The empty conjunction is always true.
     pub(super) literals: Vec<Literal>,
@@ -61,12 +59,11 @@ pub struct Term {
 }
 
 /// A feature or its complement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = ExplanationLiteral))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = ExplanationLiteral)]
 pub struct Literal {
     /// Number of the feature, from 1.
-    #[cfg_attr(feature = "schema", schema(minimum = 1))]
+    #[schema(minimum = 1)]
     pub(super) feature: usize,
     /// Name of the feature, or `x1`, `x2` and so on. A name is cut after 200 characters.
     pub(super) name: String,
@@ -75,16 +72,15 @@ pub struct Literal {
 }
 
 /// The weight of a term.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum TermWeight {
     /// An exact integer, or a double. A double is real by definition, or the double nearest to a multiple of
     /// the learning rate.
-    #[cfg_attr(feature = "schema", schema(value_type = f64))]
+    #[schema(value_type = f64)]
     Number(Number),
     /// A power such as `2^5`.
-    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    #[schema(value_type = String)]
     Power(Power),
 }
 
@@ -116,9 +112,8 @@ impl From<Power> for String {
 }
 
 /// A share of squared weights.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "schema", schema(as = ExplanationShare))]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[schema(as = ExplanationShare)]
 pub struct Share {
     /// The exact fraction in lowest terms, such as `2/3`.
     pub(super) fraction: String,

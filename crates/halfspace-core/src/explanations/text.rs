@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::explanation::{Explanation, Literal, Power, Term, TermWeight};
-use crate::experiments::plot::bars::{Bar, BarChart};
-use crate::experiments::plot::words::{number, wrapped};
+use crate::figures::bars::{Bar, BarChart};
+use crate::figures::words::{number, wrapped};
 
 /// The longest line of prose, in characters.
 const LINE_CHARACTERS: usize = 100;
@@ -110,6 +110,7 @@ impl Explanation {
         });
         let bars = self.terms.iter().map(|term| Bar {
             interval: None,
+            before: None,
             label: term.condition(),
             value: term.weight.length(),
             text: match &term.weight {

@@ -34,8 +34,8 @@ use super::error::{
     ExperimentError, check_between, check_distinct, check_grid, check_not_empty, check_number,
     find_learners, share, shares,
 };
-use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::{Design, Observation, PointPlan, PointTally, RUNS_MAX};
+use crate::figures::chart::{Axis, Chart, Curve, Point, Scale, Series};
 pub use population::Distribution;
 use population::{Population, Target};
 
@@ -55,8 +55,7 @@ const UNIT: u64 = 10_000_000;
 const PASSES: u64 = 10;
 
 /// A certificate under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoveredClaim {
     /// The upper limit of an error on fresh examples.
@@ -108,37 +107,36 @@ impl CoveredClaim {
 }
 
 /// The share of runs whose certificate is violated, against the allowed error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CertificateCoverageSpec {
     /// Number of features. The true errors are sums over all 2^n examples.
-    #[cfg_attr(feature = "schema", schema(minimum = 3, maximum = 12))]
+    #[schema(minimum = 3, maximum = 12)]
     pub n: u64,
     /// Learners of labelled examples.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub learners: Vec<String>,
     /// The certificates. A certificate has no series where it is not defined.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub certificates: Vec<CoveredClaim>,
     /// The distributions of the examples.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub distributions: Vec<Distribution>,
     /// The probabilities of a flipped label, from 0 to 0.5.
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub noise: Vec<f64>,
     /// The allowed errors.
     #[serde(deserialize_with = "shares")]
-    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[schema(min_items = 1)]
     pub deltas: Vec<f64>,
     /// Examples per run, and per test set. `unique` takes the examples that the theory asks for.
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
+    #[schema(minimum = 1, maximum = 100_000)]
     pub examples: u64,
     /// The error that the rule `pac` accepts.
     #[serde(deserialize_with = "share")]
     pub error: f64,
     /// Number of runs per point.
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
+    #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
 }
 
@@ -531,8 +529,7 @@ impl Design for CertificateCoverage {
                 theory.push(Curve::new(format!("exact: {label}"), beside, places));
             } else {
                 let points = points.filter_map(|(delta, tally)| Point::share(*delta, tally));
-                let points = points.collect();
-                series.push(Series { label, points });
+                series.push(Series::new(label, points));
             }
         }
         let (low, high) = deltas

@@ -11,10 +11,9 @@ use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 /// The distribution of the examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", schema(as = CoverageDistribution))]
+#[schema(as = CoverageDistribution)]
 pub enum Distribution {
     /// All examples are equally likely.
     Uniform,

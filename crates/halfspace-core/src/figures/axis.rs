@@ -1,6 +1,6 @@
 //! Axes: the range of values, the pixel of each value, and the ticks.
 
-use super::super::outcome::Scale;
+use super::chart::Scale;
 use super::words::{number, power_of_ten};
 
 /// The intended number of ticks of an axis.
@@ -25,6 +25,8 @@ pub struct AxisExtent {
     /// The ends of the range: values on a linear axis, decimal logarithms on a logarithmic axis.
     from: f64,
     to: f64,
+    /// Whether all measured values are whole numbers, so that fractions have no tick.
+    is_whole: bool,
     pixels: (f64, f64),
 }
 
@@ -40,7 +42,9 @@ impl AxisExtent {
             Scale::Linear => value.is_finite(),
             Scale::Logarithmic => value.is_finite() && *value > 0.0,
         };
-        let measured = ends(measured.filter(can_be_shown));
+        let mut is_whole = true;
+        let measured = measured.filter(can_be_shown);
+        let measured = ends(measured.inspect(|value| is_whole &= value.fract() == 0.0));
         let theory = ends(theory.filter(can_be_shown));
         let (from, to) = match (measured, theory, scale) {
             (None, None, Scale::Linear) => (0.0, 1.0),
@@ -66,6 +70,7 @@ impl AxisExtent {
             scale,
             from,
             to,
+            is_whole: is_whole && measured.is_some(),
             pixels,
         }
     }
@@ -95,6 +100,7 @@ impl AxisExtent {
 
     fn even_ticks(&self) -> Vec<(f64, String)> {
         let step = step(self.to - self.from);
+        let step = if self.is_whole { step.max(1.0) } else { step };
         let first = libm::ceil(self.from / step - 1e-9);
         let ticks = (0..=2 * TICKS as usize).map(|at| (first + at as f64) * step);
         let ticks = ticks.take_while(|tick| *tick <= self.to + 1e-9 * step);
@@ -197,6 +203,8 @@ mod tests {
     fn ticks_are_round_numbers() {
         let even = ticks(Scale::Linear, &[0.1, 2.0]);
         assert_eq!(even, ["0", "0.5", "1", "1.5", "2"]);
+        let whole = ticks(Scale::Linear, &[0.0, 2.0]);
+        assert_eq!(whole, ["0", "1", "2"]);
         let factors = ticks(Scale::Logarithmic, &[0.5, 60.0]);
         assert_eq!(factors, ["0.5", "1", "2", "5", "10", "20", "50"]);
         let wide = ticks(Scale::Logarithmic, &[1e-9, 1e12]);

@@ -8,32 +8,23 @@
 //! `plotters` does not fit. That crate writes neither title nor description and rounds positions to whole
 //! pixels.
 
-mod axis;
-pub mod bars;
-mod curve;
-mod marker;
-pub mod words;
-
+use std::collections::HashSet;
 use std::fmt::Write;
 
-use super::outcome::{Chart, Curve, Point};
-use axis::AxisExtent;
-use marker::SeriesStyle;
+use super::axis::AxisExtent;
+use super::chart::{Chart, Curve, Point, Series, SeriesForm};
+use super::marker::{self, SeriesStyle};
+use super::svg::{LINE, Text, begin, escaped, grid_line, line};
+use super::{curve, words};
 
-/// Width of the picture, in pixels.
-const WIDTH: f64 = 960.0;
 /// Smallest height of the picture, in pixels.
 const HEIGHT: f64 = 560.0;
 /// Left and upper edge of the frame, in pixels.
-const LEFT: f64 = 92.0;
-const TOP: f64 = 52.0;
+pub(super) const LEFT: f64 = 92.0;
+pub(super) const TOP: f64 = 52.0;
 /// Right and lower edge of the frame, in pixels. The legend stands to the right of the frame.
-const RIGHT: f64 = 640.0;
-const BOTTOM: f64 = 480.0;
-/// Height of a line of text, in pixels.
-const LINE: f64 = 18.0;
-/// A series with more points is drawn as a line without markers.
-const MARKERS_MAX: usize = 100;
+pub(super) const RIGHT: f64 = 640.0;
+pub(super) const BOTTOM: f64 = 480.0;
 /// Length of a line of a note, in characters.
 const NOTE_CHARACTERS: usize = 130;
 
@@ -117,66 +108,6 @@ impl Chart {
     }
 }
 
-/// The beginning of a picture: title and description for readers who cannot see the picture, and white paper.
-fn begin(height: f64, title: &str, description: &str) -> String {
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         aria-labelledby=\"figure-title figure-description\" \
-         font-family=\"sans-serif\" font-size=\"13\" fill=\"#000\">\n\
-         <title id=\"figure-title\">{}</title>\n<desc id=\"figure-description\">{}</desc>\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
-        escaped(title),
-        escaped(description),
-    )
-}
-
-/// Start and look of a text.
-struct Text {
-    x: f64,
-    y: f64,
-    attributes: &'static str,
-}
-
-impl Text {
-    fn new(x: f64, y: f64) -> Self {
-        let attributes = "";
-        Self { x, y, attributes }
-    }
-
-    fn with(self, attributes: &'static str) -> Self {
-        Self { attributes, ..self }
-    }
-
-    fn write(&self, svg: &mut String, text: &str) {
-        let Self { x, y, attributes } = self;
-        let text = escaped(text);
-        // `writeln!` into a `String` cannot fail.
-        let _ = writeln!(
-            svg,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\"{attributes}>{text}</text>"
-        );
-    }
-}
-
-/// Escapes a text for XML. Control characters become spaces, and U+FFFE and U+FFFF are dropped, because XML
-/// forbids them.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => {}
-            control if control.is_control() => safe.push(' '),
-            other => safe.push(other),
-        }
-    }
-    safe
-}
-
 /// Draws the frame, the ticks and the titles of the axes.
 fn axes(svg: &mut String, chart: &Chart, frame: &Frame) {
     let (width, height) = (RIGHT - LEFT, BOTTOM - TOP);
@@ -208,18 +139,6 @@ fn axes(svg: &mut String, chart: &Chart, frame: &Frame) {
     );
 }
 
-fn grid_line(svg: &mut String, from: (f64, f64), to: (f64, f64)) {
-    line(svg, from, to, " stroke=\"#ddd\"");
-}
-
-fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), attributes: &str) {
-    let _ = writeln!(
-        svg,
-        "<line x1=\"{:.2}\" y1=\"{:.2}\" x2=\"{:.2}\" y2=\"{:.2}\"{attributes}/>",
-        from.0, from.1, to.0, to.1
-    );
-}
-
 /// Draws the marks as vertical lines from the top of the frame to the bottom.
 fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, mark) in chart.marks.iter().enumerate() {
@@ -238,21 +157,15 @@ fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// Draws the measured series: an interval and a marker at each point.
-///
-/// A thin line joins the points unless a theory curve goes through them.
+/// Draws the measured series: a line, and an interval and a marker at each point.
 fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
+    let predicted = predicted(chart);
     for (at, series) in chart.series.iter().enumerate() {
         let look = SeriesStyle::of_series(at);
-        let places = series
-            .points
-            .iter()
-            .map(|point| frame.at((point.x, point.y)));
-        let has_markers = series.points.len() <= MARKERS_MAX;
-        if !(has_markers && has_theory(chart, at)) {
-            curve::write(svg, &curve::thinned(places), &look.line());
+        if series.has_line(predicted.contains(&at)) {
+            curve::write(svg, &curve::thinned(line_of(series, frame)), &look.line());
         }
-        if has_markers {
+        if series.has_markers() {
             for point in &series.points {
                 interval(svg, frame, point, &look);
                 look.marker(svg, frame.at((point.x, point.y)));
@@ -261,9 +174,29 @@ fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// Whether a theory curve goes through the points of the series with this index.
-fn has_theory(chart: &Chart, at: usize) -> bool {
-    chart.theory.iter().any(|curve| curve.beside == Some(at))
+/// The places that the line of a series joins. A step goes to the right before it goes up.
+fn line_of<'a>(series: &'a Series, frame: &'a Frame) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let place = |point: &Point| frame.at((point.x, point.y));
+    let before = series.points.iter().skip(1).zip(&series.points);
+    let corners = before.map(move |(point, before)| frame.at((point.x, before.y)));
+    let is_step = series.form == SeriesForm::Step;
+    let corners = corners.map(Some).filter(move |_| is_step);
+    let corners = std::iter::once(None)
+        .chain(corners)
+        .chain(std::iter::repeat(None));
+    let places = series.points.iter().map(place);
+    places
+        .zip(corners)
+        .flat_map(|(place, corner)| corner.into_iter().chain([place]))
+}
+
+/// The series through whose points a theory curve goes.
+fn predicted(chart: &Chart) -> HashSet<usize> {
+    chart
+        .theory
+        .iter()
+        .filter_map(|curve| curve.beside)
+        .collect()
 }
 
 /// Draws the interval of a point. If a limit ended some of the runs, an arrow upwards stands in place of the
@@ -301,14 +234,14 @@ fn legends(svg: &mut String, chart: &Chart, frame: &Frame) {
             .write(svg, label);
         y += LINE;
     };
+    let predicted = predicted(chart);
     for (at, series) in chart.series.iter().enumerate() {
         let look = SeriesStyle::of_series(at);
         entry(svg, &series.label, &|svg, y| {
-            let has_markers = series.points.len() <= MARKERS_MAX;
-            if !(has_markers && has_theory(chart, at)) {
+            if series.has_line(predicted.contains(&at)) {
                 line(svg, (left, y), (right, y), &look.line());
             }
-            if has_markers {
+            if series.has_markers() {
                 look.marker(svg, (f64::midpoint(left, right), y));
             }
         });
@@ -331,6 +264,3 @@ fn legends(svg: &mut String, chart: &Chart, frame: &Frame) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,13 @@
-//! Drawing of a bar chart as SVG text. Bars below 0 are hollow, so the picture needs no colour.
+//! A bar chart, and its drawing as SVG text. Bars below 0 are hollow, so the picture needs no colour.
 
-use super::super::outcome::Scale;
-use super::axis::AxisExtent;
-use super::words::{shortened, wrapped};
-use super::{LINE, Text, WIDTH, begin, grid_line, line};
 use std::fmt::Write;
+
+use serde::Deserialize;
+
+use super::axis::AxisExtent;
+use super::chart::Scale;
+use super::svg::{LINE, Text, WIDTH, begin, grid_line, line};
+use super::words::{shortened, wrapped};
 
 /// Upper edge of the bars, in pixels.
 const TOP: f64 = 48.0;
@@ -21,26 +24,34 @@ const NOTE_CHARACTERS: usize = 140;
 const NOTE_CHARACTERS_MAX: usize = 700;
 
 /// Horizontal bars with their labels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct BarChart {
+    /// Title of the chart.
     pub title: String,
     /// The quantity of the values.
     pub axis: String,
     /// The bars from top to bottom.
     pub bars: Vec<Bar>,
     /// Remarks below the bars.
+    #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// A bar.
-#[derive(Clone, Debug)]
+/// A bar from 0 to a value.
+#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Bar {
+    /// What the value belongs to.
     pub label: String,
+    /// The end of the bar.
     pub value: f64,
-    /// The value in exact notation.
+    /// The value in words, such as `0.125 (1 of 8)`.
     pub text: String,
-    /// An interval around the value, from its lower to its upper end.
+    /// An interval around the value: its lower and its upper end.
     pub interval: Option<(f64, f64)>,
+    /// An earlier value, which gets a mark.
+    pub before: Option<f64>,
 }
 
 impl BarChart {
@@ -74,7 +85,7 @@ impl BarChart {
         title.write(&mut svg, &self.title);
         let ends = self.bars.iter().flat_map(|bar| {
             let (low, high) = bar.interval.unwrap_or((bar.value, bar.value));
-            [low, bar.value, high]
+            [low, bar.value, high, bar.before.unwrap_or(bar.value)]
         });
         let ends = ends.chain([0.0]);
         let extent = AxisExtent::new(Scale::Linear, ends, std::iter::empty(), (left, right));
@@ -96,6 +107,16 @@ impl BarChart {
             );
             if let Some((low, high)) = bar.interval {
                 interval(&mut svg, (extent.pixel(low), extent.pixel(high)), middle);
+            }
+            if let Some(before) = bar.before {
+                let x = extent.pixel(before);
+                let (from, to) = ((x, middle - 8.0), (x, middle + 8.0));
+                line(
+                    &mut svg,
+                    from,
+                    to,
+                    " class=\"before\" stroke=\"#d55e00\" stroke-width=\"2\"",
+                );
             }
         }
         line(&mut svg, (zero, TOP), (zero, bottom), " stroke=\"#000\"");

@@ -7,9 +7,13 @@ use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
+use super::Drawing;
 use super::bars::{Bar, BarChart};
-use super::*;
+use super::chart::{Axis, AxisMark, Chart, Curve, Point, Scale, Series, SeriesForm};
+use super::heat_maps::{HeatMap, HeatMaps};
+use super::marker::SeriesStyle;
+use super::plot::*;
+use super::svg::WIDTH;
 
 /// An XML element with its name, attributes and text.
 #[derive(Debug)]
@@ -106,8 +110,7 @@ fn elements(svg: &str) -> Vec<Element> {
 }
 
 fn series(label: &str, points: Vec<Point>) -> Series {
-    let label = label.to_owned();
-    Series { label, points }
+    Series::new(label, points)
 }
 
 fn chart() -> Chart {
@@ -254,7 +257,7 @@ fn a_picture_is_always_the_same() {
         let place = std::env::temp_dir().join("chart.svg");
         std::fs::write(&place, &found).expect("room for it");
         panic!(
-            "another picture than src/experiments/plot/chart.svg: {}",
+            "another picture than src/figures/chart.svg: {}",
             place.display()
         );
     }
@@ -277,6 +280,7 @@ fn bars_and_their_labels_stay_within_the_picture() {
         value: (at as f64 - 30.0) * 1e9,
         text: format!("{}", at as i64 - 30),
         interval: at.is_multiple_of(3).then_some((-4e10, at as f64 * 1e9)),
+        before: at.is_multiple_of(2).then_some(5e10),
     };
     for count in [0, 1, 100] {
         let chart = BarChart {
@@ -310,6 +314,112 @@ fn bars_and_their_labels_stay_within_the_picture() {
             .filter(|one| one.get("class") == Some("bar") && one.get("fill") == Some("#fff"));
         assert_eq!(hollow.count(), count.min(30));
     }
+}
+
+#[test]
+fn the_form_of_a_series_decides_on_markers_and_line() {
+    let drawn = |form: SeriesForm, predicted: Option<usize>| {
+        let mut chart = chart();
+        let points = (0..5).map(|at| Point::exact(f64::from(at), f64::from(at * at) + 1.0));
+        chart.series = vec![Series {
+            form,
+            ..Series::new("own", points)
+        }];
+        chart.theory = vec![Curve::new("theory", predicted, [(0.0, 1.0), (4.0, 17.0)])];
+        chart.marks.clear();
+        let svg = chart.to_svg();
+        let all = elements(&svg);
+        let markers = all
+            .iter()
+            .filter(|one| one.get("class") == Some("point"))
+            .count();
+        // The theory has dashes.
+        let lines = all
+            .iter()
+            .filter(|one| one.name == "path" && one.get("class").is_none());
+        let lines: Vec<_> = lines
+            .filter(|one| one.get("stroke-dasharray").is_none())
+            .map(|one| one.get("d").unwrap().split(['L', 'M']).count() - 1)
+            .collect();
+        (markers, lines)
+    };
+    // The legend has a marker too.
+    assert_eq!(drawn(SeriesForm::Marked, None), (6, vec![5]));
+    assert_eq!(drawn(SeriesForm::Marked, Some(0)), (6, vec![]));
+    assert_eq!(drawn(SeriesForm::Points, None), (6, vec![]));
+    assert_eq!(drawn(SeriesForm::Line, Some(0)), (0, vec![5]));
+    assert_eq!(drawn(SeriesForm::Step, None), (0, vec![9]));
+}
+
+fn maps(columns: usize, values: Vec<f64>) -> HeatMaps {
+    let map = HeatMap {
+        label: "a & b".to_owned(),
+        columns,
+        values,
+    };
+    HeatMaps {
+        title: "Weights".to_owned(),
+        maps: vec![map.clone(), map],
+        strongest: None,
+    }
+}
+
+#[test]
+fn cells_of_a_heat_map_have_the_colour_of_their_value() {
+    let svg = maps(3, vec![2.0, 2.0, 0.0, -1.0, 1e-9, -2.0])
+        .to_svg()
+        .expect("whole rows");
+    let all = elements(&svg);
+    let strokes: Vec<_> = all
+        .iter()
+        .filter(|one| one.name == "path")
+        .map(|one| (one.get("stroke").unwrap(), one.get("d").unwrap()))
+        .collect();
+    let one = [
+        ("#d55e00", "M2 1h1"),
+        ("#e3a97b", "M0 1h1"),
+        ("#e2ebf2", "M1 1h1"),
+        ("#0072b2", "M0 0h2"),
+    ];
+    assert_eq!(strokes, [one, one].concat());
+    assert!(svg.contains("a &amp; b: 2 rows of 3 values from -2 to 2."));
+    // The picture is legible without a value.
+    assert!(
+        maps(1, vec![0.0])
+            .to_svg()
+            .is_ok_and(|svg| !svg.contains("NaN"))
+    );
+}
+
+#[test]
+fn heat_maps_without_whole_rows_or_with_too_many_cells_are_refused() {
+    let place = |maps: HeatMaps| Drawing::HeatMaps(maps).to_svg().unwrap_err().place;
+    assert_eq!(place(maps(2, vec![1.0; 3])), "heat_maps/maps/0/columns");
+    assert_eq!(place(maps(0, vec![1.0; 3])), "heat_maps/maps/0/columns");
+    assert_eq!(place(maps(2, vec![])), "heat_maps/maps/0/columns");
+    assert_eq!(place(maps(1, vec![1.0; 300_000])), "heat_maps/maps");
+    assert_eq!(
+        place(HeatMaps {
+            maps: Vec::new(),
+            ..maps(1, vec![1.0])
+        }),
+        "heat_maps/maps"
+    );
+    assert_eq!(
+        place(HeatMaps {
+            strongest: Some(0.0),
+            ..maps(1, vec![1.0])
+        }),
+        "heat_maps/strongest"
+    );
+    let mut checkered = maps(512, Vec::new());
+    for map in &mut checkered.maps {
+        map.values = (0..1 << 18)
+            .map(|at| f64::from((at ^ at >> 9) & 1))
+            .collect();
+    }
+    let bytes = checkered.to_svg().expect("as many as allowed").len();
+    assert!(bytes < 8 << 20, "{bytes} bytes");
 }
 
 fn numbers() -> impl Strategy<Value = f64> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::super::outcome::{Axis, Chart, Point};
+use super::chart::{Axis, Chart, Point};
 
 /// The description of a longer series leaves out points at regular steps.
 const POINTS_TOLD_MAX: usize = 40;

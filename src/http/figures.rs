@@ -1,0 +1,42 @@
+//! `POST /v1/figures`: a figure that the client describes, as a picture.
+//!
+//! Clients without a library for pictures, such as the console, get theirs from here, so every picture of the project
+//! has one look. The kinds of figures and their limits are in [`halfspace_core::figures`].
+
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::IntoResponse;
+use halfspace_core::figures::Drawing;
+
+use crate::http::app_state::App;
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{BODY, COMPUTED, problems};
+use crate::http::extract::data_body::read_json;
+use crate::http::extract::{Caller, NoQuery};
+use crate::http::problem::{Code, FieldError, Problem};
+
+/// Draws a figure.
+///
+/// The body describes a chart, bars or heat maps. The chart of an experiment's result can be sent as it is, or with
+/// another title. Equal figures give equal bytes.
+#[utoipa::path(post, path = "/v1/figures", tag = "experiments", request_body = Drawing,
+    responses((status = 200, description = "The picture", body = String, content_type = "image/svg+xml")),
+    extensions(("x-problems" = json!(problems(&[BODY, COMPUTED])))))]
+pub async fn draw_figure(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    request: Request,
+) -> Result<impl IntoResponse, Problem> {
+    let drawing: Drawing = read_json(&app, request).await?;
+    let svg = compute_figure(&app, &owner, move |_| {
+        drawing.to_svg().map_err(|error| {
+            let pointer = format!("/{}", error.place);
+            Problem::at(
+                Code::OUT_OF_RANGE,
+                FieldError::at_pointer(pointer, error.reason),
+            )
+        })
+    });
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg.await?))
+}

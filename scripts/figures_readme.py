@@ -67,10 +67,10 @@ def figure_1(table):
     most = max(float(row["y"]) for row in full)
     censored = sum(int(row["censored"]) for row in measured(table))
     return [
-        "Mistakes divided by n until the hypothesis equals the target. The horizontal axis is the batch "
-        "size in units of (pi/2) n ln n. From one unit on, every mean is at most "
-        f"{most:.3f} n mistakes. With small batches the mistakes grow exponentially. {censored} runs stopped "
-        "at the limit of mistakes. Their points have arrows and are lower bounds.",
+        "Mistakes until the hypothesis equals the target, divided by n, against the batch size in units of "
+        f"(pi/2) n ln n. From one unit on, no mean exceeds {most:.3f} n mistakes. With small batches the "
+        f"mistakes grow exponentially: {censored} runs stopped at the limit of mistakes, so the points with "
+        "arrows are lower bounds.",
         "",
         *ends_table(table),
     ]
@@ -78,9 +78,10 @@ def figure_1(table):
 
 def table_1(table):
     return [
-        "Mistakes until the hypothesis equals the target, against n. The values of D are exact, from its "
-        "Markov chain, and grow exponentially. The values of D' and D'' are measured at their default batch "
-        "sizes: about n/2 mistakes for D', and a constant number for D''.",
+        "Mistakes until the hypothesis equals the target, against n. For `directed-drift` (D in the paper) they "
+        "are exact values from its Markov chain and grow exponentially. The other two are measured at their "
+        "default batch sizes: `directed-drift-async` (D') makes about n/2 mistakes, and `directed-drift-sync` "
+        "(D'') a constant number.",
         "",
         *ends_table(table),
     ]
@@ -88,9 +89,9 @@ def table_1(table):
 
 def cover(table):
     lines = [
-        "The share of random dichotomies of normal points that a hyperplane through the origin separates, "
-        "beside Cover's count. Each dichotomy is decided with a proof. At two points per dimension the share "
-        "is one half:",
+        "The share of random dichotomies of normally distributed points that a hyperplane through the origin "
+        "separates, beside Cover's count. Each dichotomy is decided with a proof. At two points per dimension "
+        "the share is one half:",
         "",
         "| series | at P = 2 N |",
         "|---|---|",
@@ -102,9 +103,9 @@ def cover(table):
 
 def false_stops(table):
     lines = [
-        "The share of runs of D that end at a wrong hypothesis, against the error that the stopping rule "
-        "allows. Points above the diagonal exceed the allowed error. The paper's rule exceeds it. The rule "
-        "`anytime` never does.",
+        "The share of runs of `directed-drift` that end at a wrong hypothesis, against the error that the "
+        "stopping rule allows. Points above the diagonal exceed this error. Nearly all those of the paper's rule, "
+        "`per-hypothesis`, lie there, and none of `anytime`.",
         "",
         "| series | at delta 0.05 | allowed |",
         "|---|---|---|",
@@ -158,19 +159,20 @@ SAYS = {
     "false-stops": false_stops,
     "coverage-test-set": coverage(
         "The share of test sets of 300 examples whose one-sided limit is below the true error of a perceptron.",
-        "The exact share is the mean of the binomial probabilities, given the trained hypotheses.",
+        "The exact share is the mean of the binomial probabilities of this event, given the trained hypotheses.",
     ),
     "coverage-sessions": coverage(
-        "The share of sessions of a perceptron whose statement is false after any of 300 examples, or that the",
-        "rule `pac` ends at an error above 0.1.",
+        "The share of sessions of a perceptron whose certificate is false after at least one of 300 examples, or that",
+        "the rule `pac` ends at an error above 0.1.",
     ),
     "coverage-learners": coverage(
-        "The share of sessions in which the bound of `survival` is below the true error after any of 300 examples,",
-        "for each conservative learner. One example has 0.7 of the probability.",
+        "The share of sessions in which the bound of `survival` is below the true error after at least one of 300",
+        "examples, for each learner that changes its predictions only after a mistake. A single example has 0.7 of the",
+        "probability.",
     ),
     "coverage-samples": coverage(
-        "The share of samples that another vector of binary weights also fits. The samples are as large as uniqueness",
-        "demands. The other series are the shares of trainings whose bound of `compression` is below the true error.",
+        "For `unique`, the share of samples that another vector of binary weights fits as well, although they are as",
+        "large as uniqueness demands. For `compression`, the share of trainings whose bound is below the true error.",
     ),
     "sample-complexity": sample_complexity,
 }
@@ -179,9 +181,9 @@ SAYS = {
 def main():
     seed, names = sys.argv[1], sys.argv[2:]
     print("# Figures\n")
-    print(f"The service computed each figure as a job with seed {seed}. The same seed gives the same figure on")
-    print("every machine. `scripts/figures` computes all figures and writes this page. The table beside each")
-    print("picture lists every point with its 95 % interval and its number of runs.")
+    print(f"Each figure is the result of a job with seed {seed}, and the same seed gives the same figure on every")
+    print("machine. The table linked below it lists every point with its 95 % interval and its number of runs.")
+    print("`scripts/figures` computes all figures and writes this page.")
     for name in names:
         if not (FOLDER / f"{name}.csv").exists():
             continue

@@ -1,5 +1,5 @@
-//! Hamming distances between the rows of a block and a vector, and the search for rows whose distance exceeds
-//! a limit.
+//! Hamming distances between a vector and the rows of a block, and the search for rows whose distance exceeds a
+//! limit.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::{BLOCK_ROWS, BitBlock};
 use super::scalar;
 
-/// Writes the Hamming distance between each row and `vector` to `out`. The agreement of a row is `n` minus
-/// this distance. Entries past the last row of the block are set to 0.
+/// Writes the Hamming distance between each row and `vector` to `out`; the row and the vector agree in the other
+/// coordinates. Entries past the last row of the block are set to 0.
 ///
 /// # Panics
 /// Panics if the length of `vector` is not the number of words per row.
@@ -134,8 +134,8 @@ multiversioned! {
 mod plain {
     use super::super::matrix::BLOCK_ROWS;
 
-    /// Rows that [`first_over`] counts together when a row has several words. Four rows hide the latency of a
-    /// population count. They waste little work when one of the first rows is a hit.
+    /// Rows that [`first_over`] counts together when a row has several words: enough to hide the latency of a
+    /// population count, few enough to waste little work when one of the first rows is a hit.
     const GROUP_ROWS: usize = 4;
 
     #[inline(always)]

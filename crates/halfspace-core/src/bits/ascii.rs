@@ -1,15 +1,15 @@
-//! Packing of bits written as the ASCII characters `0` and `1`.
+//! Packing of bits that are written as the ASCII characters `0` and `1`.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::scalar;
 use super::vector::{BitVector, WORD_BITS, words_for};
 
-/// Packs ASCII `0` and `1` into words. The first character becomes bit 0 of the first word. Bits past the end
-/// of the text are zero.
+/// Packs ASCII `0` and `1` into words. The first character becomes bit 0 of the first word, and bits past the end of
+/// the text are zero.
 ///
 /// # Errors
-/// Returns the position, from 0, of the first byte that is neither `0` nor `1`. The contents of `words` are
-/// then unspecified.
+/// Returns the position, from 0, of the first byte that is neither `0` nor `1`. The contents of `words` are then
+/// unspecified.
 ///
 /// # Panics
 /// Panics if the length of `words` is not `words_for(text.len())`.
@@ -24,8 +24,7 @@ pub fn pack_ascii(text: &[u8], words: &mut [u64]) -> Result<(), usize> {
     }
 }
 
-/// Returns the position of the first byte that is neither `0` nor `1`, or the length of the text if there is
-/// none.
+/// The position of the first byte that is neither `0` nor `1`, or the length of the text if there is none.
 #[cold]
 fn first_stranger(text: &[u8]) -> usize {
     let stranger = |byte: &u8| !matches!(byte, b'0' | b'1');

@@ -1,9 +1,10 @@
-//! AVX2 code for the steps that the compiler cannot derive from plain loops. These steps are products of doubles
-//! in sixteen partial sums, sixteen weights of 16 bits that a row selects, and four weights that a list names.
+//! AVX2 code for the few steps that the compiler does not derive well from plain loops: products of doubles in
+//! sixteen partial sums, sums of sixteen 16-bit weights that a row selects, and sums of four weights that a list
+//! names.
 //!
-//! The compiler keeps the partial sums in registers of half the width. As in [`super::avx512`], the intrinsics
-//! need no `unsafe` except for a gather: reading or writing an array element by element compiles to one load or
-//! store of 32 bytes.
+//! For the products, the compiler would keep the partial sums in registers of half the width. As in
+//! [`super::avx512`], the intrinsics need no `unsafe`, because reading or writing an array element by element
+//! compiles to one load or store of 32 bytes. The gather is the exception.
 
 use std::arch::x86_64::{
     __m256d, __m256i, _CMP_EQ_OQ, _MM_HINT_T0, _mm_add_epi32, _mm_add_pd, _mm_add_sd,
@@ -32,11 +33,11 @@ fn load(values: &[f64; WIDTH]) -> __m256d {
     _mm256_set_pd(d, c, b, a)
 }
 
-/// Distance of the prefetched values. A pass over 40 MB takes a third less time than at a distance of 1 KB.
+/// How far ahead values are prefetched. A pass over 40 MB takes a third less time than with a distance of 1 KB.
 const AHEAD: usize = 12_288 / size_of::<f64>();
 
-/// Returns the product of weights and values, of which there are equally many. Only `columns` weights differ from 0.
-/// Also fetches values that lie behind the row, because the next rows are read soon.
+/// Returns the product of equally many weights and values, where only the first `columns` weights differ from 0. Also
+/// prefetches values behind the row, because the next rows are read soon.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub fn product(weights: &[[f64; REAL_LANES]], values: &[[f64; REAL_LANES]], columns: usize) -> f64 {
@@ -57,7 +58,7 @@ pub fn product(weights: &[[f64; REAL_LANES]], values: &[[f64; REAL_LANES]], colu
     fold(lanes)
 }
 
-/// Fetches the cache line that begins `ahead` values after the first.
+/// Prefetches the cache line that begins `ahead` values after the first.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn fetch(values: &[f64; REAL_LANES], ahead: usize) {
@@ -65,7 +66,7 @@ fn fetch(values: &[f64; REAL_LANES], ahead: usize) {
     _mm_prefetch::<_MM_HINT_T0>(address);
 }
 
-/// Returns the product of the columns before the last few and of the last few columns.
+/// [`product`] in two parts: the columns before the last few, and the last few.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub fn product_of_parts([(weights, values), (last_weights, last)]: [Part<'_>; 2]) -> f64 {
@@ -178,7 +179,7 @@ fn store(vector: __m256d, to: &mut [f64; WIDTH]) {
     ];
 }
 
-/// The bit that selects the weights of each vector of a group. Each bit stands there sixteen times.
+/// For each vector of a group, the bit of a sixteenth that selects from it, repeated in all sixteen lanes.
 pub(super) const BITS: [[i16; VECTOR]; VECTOR] = {
     let mut bits = [[0; VECTOR]; VECTOR];
     let mut vector = 0;
@@ -231,7 +232,7 @@ fn row_group(row: RowWords<'_>, group: usize) -> __m256i {
     )
 }
 
-/// All ones in each lane whose sixteenth of the row selects from vector `vector`.
+/// All ones in each lane whose sixteenth of the row has the bit of `vector`, else 0.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn selected(row: __m256i, vector: usize) -> __m256i {
@@ -239,7 +240,7 @@ fn selected(row: __m256i, vector: usize) -> __m256i {
     _mm256_cmpeq_epi16(_mm256_and_si256(row, bit), bit)
 }
 
-/// Returns the sum of the weights that the row selects.
+/// The sum of the weights that the row selects.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub fn narrow_sum(groups: &[Group], row: RowWords<'_>) -> i64 {
@@ -261,7 +262,7 @@ pub fn narrow_sum(groups: &[Group], row: RowWords<'_>) -> i64 {
     -i64::from(_mm_cvtsi128_si32(one))
 }
 
-/// Adds the row times `amount`, in the signed or unsigned reading.
+/// Adds `amount` times the row, in the signed or unsigned reading.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signed: bool) {
@@ -280,8 +281,8 @@ pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signe
     }
 }
 
-/// Returns the sum of the weights at these places. A gather of four weights takes half the time of four loads, on
-/// 50,000 and on 10^6 weights.
+/// Returns the sum of the weights at these places. Gathering four weights takes half the time of four loads, measured
+/// on 50,000 and on 10^6 weights.
 ///
 /// # Panics
 /// Panics if there is no weight at a place.

@@ -1,11 +1,9 @@
-//! AVX-512 code for the steps that the compiler cannot derive from plain loops. These steps are Hamming
-//! distances and intersections of eight rows, a mask from eight comparisons, and masked arithmetic on eight
-//! integer weights.
+//! AVX-512 code for the steps that the compiler does not derive well from plain loops: Hamming distances and
+//! intersections of eight rows, a mask from eight comparisons, and masked arithmetic on eight integer weights.
 //!
-//! The compiler vectorises the loop over eight rows and many words across the words, with gathers. That build
-//! is four times slower. The compiler also cannot turn comparisons or bits into a mask register. The
-//! intrinsics need no `unsafe`: reading or writing an array of eight elements one by one compiles to one load
-//! or store of 64 bytes.
+//! Given eight rows of many words, the compiler vectorises across the words, with gathers, and its build is four
+//! times slower. Nor does it turn comparisons or bits into a mask register. The intrinsics need no `unsafe`, because
+//! reading or writing an array of eight elements one by one compiles to one load or store of 64 bytes.
 
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512,
@@ -38,7 +36,7 @@ pub fn load(values: &[i64; 8]) -> __m512i {
     _mm512_set_epi64(h, g, f, e, d, c, b, a)
 }
 
-/// Returns the distances of the eight rows from `base` on. `base` is at most 56.
+/// The distances of the eight rows from `base` on, which is at most 56.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i {
@@ -53,11 +51,11 @@ pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i
     distances
 }
 
-/// Calls `take` with each group of eight rows and the counts of these rows. The counts are intersections with
-/// the vector if `COMMON`, else Hamming distances. One pass over the words computes all of them.
+/// Calls `take` with each group of eight rows and their counts, all computed in one pass over the words. The counts
+/// are intersections with the vector if `COMMON`, else Hamming distances.
 ///
-/// `take` is a closure so that the compiler inlines a copy into each caller. Returning the counts through
-/// memory would cost as much as computing them.
+/// `take` is a closure so that the compiler inlines a copy into each caller. Returning the counts through memory
+/// would cost as much as computing them.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 pub fn for_each_group<const COMMON: bool>(
@@ -129,8 +127,8 @@ pub fn add_powers<const COMMON: bool>(
     }
 }
 
-/// Adds the signed powers to the sums of the limb that begins at exponent `base`. If `SEVERAL`, leaves out the powers
-/// of other limbs.
+/// Adds the signed powers to the sums of the limb that begins at exponent `base`. If `SEVERAL`, powers that belong to
+/// other limbs are left out.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn powers_in_limb<const SEVERAL: bool>(
@@ -155,7 +153,7 @@ fn powers_in_limb<const SEVERAL: bool>(
     _mm512_add_epi64(sums, _mm512_add_epi64(parts[0], parts[1]))
 }
 
-/// Returns the least and the largest of 64 small numbers.
+/// The least and the largest of 64 small numbers.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn extremes([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [usize; 2] {
@@ -174,8 +172,8 @@ fn extremes([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [usize; 2] {
 
 /// Returns the mask of the `wanted` rows of a group with `distance + extra bit > limit`.
 ///
-/// A learner waits for this mask between any two rows. The extra bits and the wanted rows are therefore
-/// applied to operands that are ready before the distances.
+/// A learner waits for this mask between any two rows, so the extra bits and the wanted rows are applied to operands
+/// that are ready before the distances.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn mask_over(distances: __m512i, limit: u32, extra: u64, wanted: u8) -> u64 {
@@ -202,9 +200,8 @@ pub fn narrow(distances: __m512i) -> [u32; GROUP_ROWS] {
     .map(i32::cast_unsigned)
 }
 
-/// For each of the eight groups of a word, the bit of each weight of the group. With these constants, one
-/// test of the word yields the mask of a group. Shifting the word and moving it to a mask register takes
-/// twice as long.
+/// For each of the eight groups of a word, the bit of each weight of the group. With these constants, one test of the
+/// word yields the mask of a group, in half the time of shifting the word and moving it to a mask register.
 const BITS: [[i64; 8]; 8] = {
     let mut bits = [[0; 8]; 8];
     let mut j = 0;
@@ -215,7 +212,7 @@ const BITS: [[i64; 8]; 8] = {
     bits
 };
 
-/// Returns the sum of the weights whose bit in `row` is 1.
+/// The sum of the weights whose bit in `row` is 1.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
@@ -253,8 +250,7 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     _mm512_reduce_add_epi64(_mm512_add_epi64(sums[0], sums[1])).wrapping_add(few)
 }
 
-/// Adds `amount` to the weights whose bit in `row` is 1. If `SIGNED`, also subtracts `amount` from the other
-/// weights.
+/// Adds `amount` to the weights whose bit in `row` is 1 and, if `SIGNED`, subtracts it from the others.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn add<const SIGNED: bool>(weights: &mut [i64], row: &[u64], amount: i64) {

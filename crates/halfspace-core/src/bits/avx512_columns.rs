@@ -1,8 +1,9 @@
 //! AVX-512 code for the columns of [`super::integers`] and [`super::small_column`], eight rows at a time.
 //!
-//! One load of 32 weights serves eight rows, and a mask register selects the weights of a row. After a mistake of the
-//! perceptron, the product of its row with the next rows corrects their scores, so no score waits for an update. The
-//! intrinsics are needed for the same reasons as in [`super::avx512`], and they need no `unsafe` either.
+//! One load of 32 weights serves eight rows, and a mask register selects the weights of each. When the perceptron
+//! makes a mistake on one of the rows, the scores of the rows after it are corrected by their products with that row,
+//! so no score has to wait for the update of the weights. Why intrinsics are needed, and no `unsafe`, is explained in
+//! [`super::avx512`].
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi16, _mm512_add_epi32, _mm512_add_epi64,
@@ -43,7 +44,8 @@ type Column = [u64; BLOCK_ROWS];
 
 /// The words of group `group` of the eight rows from `base` on, which is at most 56. Words past the last are 0.
 ///
-/// Also fetches these rows of the next block, which usually follows. The processor does not foresee columns.
+/// Also prefetches the same rows of the next block, which is usually read next, because the processor does not
+/// foresee reads by column.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load_words(columns: &[Column], group: usize, base: usize) -> [__m512i; GROUP_WORDS] {
@@ -69,7 +71,7 @@ fn load_words(columns: &[Column], group: usize, base: usize) -> [__m512i; GROUP_
     }
 }
 
-/// For each of eight rows, the words of a group twice: once for each vector of a pair.
+/// For each of eight rows, the words of a group twice, so that they face both vectors of a pair.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn words_of_each([a, b, c, d]: [__m512i; GROUP_WORDS]) -> [__m512i; GROUP_ROWS] {
@@ -86,9 +88,11 @@ fn words_of_each([a, b, c, d]: [__m512i; GROUP_WORDS]) -> [__m512i; GROUP_ROWS] 
     rows
 }
 
-/// Returns the sums of the weights that the eight rows from `base` on select, and the numbers of their ones. If
-/// `SMALL`, no weight is negative, and a sum above [`super::SMALL_SUM_MAX`] may come out smaller but not below this
-/// number.
+/// Returns, for the eight rows from `base` on, the sums of the weights that they select and the numbers of their
+/// ones.
+///
+/// If `SMALL`, no weight may be negative, and the additions saturate: a sum above [`super::SMALL_SUM_MAX`] may come
+/// out smaller, but not below this number.
 #[target_feature(enable = "avx512bw,avx512vpopcntdq")]
 #[inline]
 fn sums_of_rows<const SMALL: bool>(
@@ -123,7 +127,7 @@ fn sums_of_rows<const SMALL: bool>(
     (total_of_each(sums), ones)
 }
 
-/// Returns the sum of the sixteen lanes of each register.
+/// The sum of the sixteen lanes of each register.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn total_of_each([a, b, c, d, e, f, g, h]: [__m512i; GROUP_ROWS]) -> __m512i {
@@ -223,7 +227,7 @@ pub fn learn(
     (within.rows.end, mistaken, step.bias)
 }
 
-/// Returns the products of row `row` with the eight rows from `base` on, with the constant coordinate if there is one.
+/// The products of row `row` with the eight rows from `base` on, including the constant coordinate if there is one.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 fn products(columns: &[Column], base: usize, row: usize, n: usize, step: IntegerStep) -> __m512i {
@@ -251,7 +255,7 @@ fn products(columns: &[Column], base: usize, row: usize, n: usize, step: Integer
     }
 }
 
-/// Adds the row times `amount`, in the signed or unsigned reading.
+/// Adds `amount` times the row, in the signed or unsigned reading.
 #[target_feature(enable = "avx512bw")]
 #[inline]
 pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signed: bool) {

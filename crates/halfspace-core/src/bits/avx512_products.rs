@@ -1,6 +1,6 @@
 //! AVX-512 code for the products of [`super::products`], with sixteen table look-ups per instruction.
 //!
-//! The intrinsics are needed for the same reasons as in [`super::avx512`], and they need no `unsafe` either.
+//! Why intrinsics are needed, and no `unsafe`, is explained in [`super::avx512`].
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_extract_epi32, _mm512_add_epi32, _mm512_add_epi64,
@@ -25,7 +25,7 @@ fn load_table(table: &SignedSums) -> __m512i {
     _mm512_set_epi32(p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a)
 }
 
-/// Permutation that takes the low halves of sixteen words in two registers. [`odds`] takes the high halves.
+/// The permutation that takes the low halves of sixteen words in two registers. [`odds`] takes the high halves.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn evens() -> __m512i {
@@ -95,7 +95,7 @@ pub fn add_column_sums(words: &[u64], weights: &[i32; BLOCK_ROWS], sums: &mut [i
     }
 }
 
-/// Returns the tables of the signed sums of four weights each.
+/// The signed sums of each four weights.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn tables_of(weights: &[i32; BLOCK_ROWS]) -> [__m512i; WORD_TABLES] {
@@ -114,11 +114,11 @@ fn tables_of(weights: &[i32; BLOCK_ROWS]) -> [__m512i; WORD_TABLES] {
 
 /// Adds to the sums of the 64 columns of a word. `tables` holds the signed sums of the row weights.
 ///
-/// Each bit has a row number and a column number of six binary digits each. The register gives the upper
-/// three digits of the row, and the 64-bit lane gives the lower three. The place in the lane gives the
-/// column. The exchange swaps the three digits of the lane with the lowest three digits of the place. Each
-/// lane of 32 bits then holds eight groups of four bits. Each group belongs to one column and to the four
-/// rows of one table.
+/// A look-up needs the bits of four rows side by side, for one column. A bit is addressed by a row number and a
+/// column number of six binary digits each. At first the register gives the upper three digits of the row, the 64-bit
+/// lane its lower three, and the place in the lane gives the column. The exchange swaps the three digits of the lane
+/// with the lowest three digits of the place. Each 32-bit lane then holds eight groups of four bits, and each group
+/// belongs to one column and to the four rows of one table.
 #[target_feature(enable = "avx512f,avx512vbmi,gfni")]
 #[inline]
 fn add_sums_of_columns(
@@ -148,8 +148,8 @@ fn add_sums_of_columns(
     }
 }
 
-/// Exchanges the three digits of the word number with the lowest three digits of the place. This transposes
-/// eight matrices of 8 by 8 bits.
+/// Exchanges the three digits of the word number with the lowest three digits of the place, which transposes eight
+/// matrices of 8 by 8 bits.
 #[target_feature(enable = "avx512vbmi,gfni")]
 #[inline]
 fn exchange(words: __m512i) -> __m512i {
@@ -164,11 +164,11 @@ fn exchange(words: __m512i) -> __m512i {
     _mm512_permutexvar_epi8(forward, transposed)
 }
 
-/// Distance of the fetched columns in words. The processor does not foresee columns. Without the fetches, the row sums
-/// of a matrix in memory take two to five times as long.
+/// How far ahead columns are prefetched, in words. The processor does not foresee the next column, and without the
+/// prefetches the row sums of a matrix in memory take two to five times as long.
 const AHEAD: usize = 8_192 / size_of::<u64>();
 
-/// Fetches the column at the distance [`AHEAD`], which usually belongs to the next block.
+/// Prefetches the column [`AHEAD`] words further, which usually belongs to the next block.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn fetch_behind(column: &[u64; BLOCK_ROWS]) {

@@ -1,6 +1,5 @@
-//! An owned block of rows that is refilled in place: with rows copied from a matrix, or with random rows.
-//!
-//! Random rows can then be reflected or filtered, for example against a target.
+//! An owned block of rows that is refilled in place, with rows of a matrix or with random ones. Random rows can then
+//! be reflected or filtered, for example against a target.
 
 use super::fill::Lanes;
 use super::kernels::{Kernels, kernels, multiversioned};
@@ -43,8 +42,8 @@ impl BlockBuffer {
         BitBlock::new(&self.words, self.rows)
     }
 
-    /// Replaces the contents by `rows` rows of independent fair bits. The number of words drawn from `lanes`
-    /// is that of a whole block even for fewer rows.
+    /// Replaces the contents by `rows` rows of independent fair bits. Even for fewer rows, as many words are drawn
+    /// from `lanes` as for a whole block.
     ///
     /// # Panics
     /// Panics if `rows` exceeds 64.
@@ -55,8 +54,7 @@ impl BlockBuffer {
         self.clean();
     }
 
-    /// Replaces the contents by `rows` rows of independent bits. Each bit is 1 with probability `density /
-    /// 2^32`.
+    /// Replaces the contents by `rows` rows of independent bits, each 1 with probability `density / 2^32`.
     ///
     /// # Panics
     /// Panics if `rows` exceeds 64.
@@ -86,7 +84,6 @@ impl BlockBuffer {
         self.rows = block.rows();
     }
 
-    /// Removes all rows.
     pub fn clear(&mut self) {
         self.words.fill(0);
         self.rows = 0;
@@ -151,7 +148,7 @@ impl BlockBuffer {
         self.rows = mask.count_ones() as usize;
     }
 
-    /// Returns the mask of all rows of the buffer.
+    /// The mask of all rows of the buffer.
     fn held(&self) -> u64 {
         match self.rows {
             BLOCK_ROWS => u64::MAX,

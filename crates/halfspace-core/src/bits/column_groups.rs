@@ -1,7 +1,7 @@
 //! The forms in which kernels over integer columns take weights, rows and steps.
 //!
-//! A group has the weights of 256 columns. Vector `j` of the group has the weights of the columns `16 k + j`
-//! for `k` from 0 to 15. The bit `j` of each sixteenth of a row then selects from this vector.
+//! A group holds the weights of 256 columns in sixteen vectors. Vector `j` has the weights of the columns `16 k + j`
+//! for `k` from 0 to 15, so that bit `j` of each sixteenth of a row selects from this vector.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(super) const GROUP_WORDS: usize = GROUP_COLUMNS / WORD_BITS;
 /// The weights of 256 columns.
 pub(super) type Group = [[i16; WIDTH]; WIDTH];
 
-/// The decision of a row and the update after a mistake.
+/// How a row is decided, and how a mistake changes the weights.
 #[derive(Clone, Copy, Debug)]
 pub struct IntegerStep {
     /// Whether a bit that is 0 counts as -1 rather than as 0.
@@ -32,7 +32,7 @@ pub struct IntegerStep {
     pub positives: u64,
 }
 
-/// The words of one row among others.
+/// The words of one row, which in a block lie between those of others.
 #[derive(Clone, Copy)]
 pub(super) struct RowWords<'a> {
     words: &'a [u64],
@@ -112,7 +112,7 @@ impl IntegerStep {
         (score >= 0) != (self.positives >> row & 1 == 1)
     }
 
-    /// Learns the bias from row `row`. Returns the factor of the row.
+    /// Learns the bias from row `row`. Returns the factor by which the row is to be added.
     #[inline(always)]
     pub(super) fn learn(&mut self, row: usize) -> i64 {
         let amount = match self.positives >> row & 1 {
@@ -124,7 +124,7 @@ impl IntegerStep {
     }
 }
 
-/// The change of the sum of `n` weights if a row with so many ones is added once.
+/// The change of the sum of `n` weights when a row with so many ones is added once.
 #[inline(always)]
 pub(super) fn change(ones: i64, n: usize, is_signed: bool) -> i64 {
     match is_signed {

@@ -1,6 +1,6 @@
-//! The comparison of the counts of a tally with a threshold.
+//! The result of comparing the counts of a tally with a threshold.
 
-/// Comparison of the counts of the 64 coordinates of a word with a number, one bit per coordinate.
+/// The counts of the 64 coordinates of a word against a number, one bit per coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// Bits of the coordinates whose count is at least the number.

@@ -1,7 +1,7 @@
-//! Random choice of one coordinate among those in which a vector differs from a row of a block.
+//! The random choice of one coordinate among those in which a vector differs from a row of a block.
 //!
-//! Source of the unbiased draw: D. Lemire, "Fast random integer generation in an interval", ACM Transactions
-//! on Modeling and Computer Simulation 29(1), 2019.
+//! The draw is unbiased: D. Lemire, "Fast random integer generation in an interval", ACM Transactions on Modeling and
+//! Computer Simulation 29(1), 2019.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::{BLOCK_ROWS, BitBlock};
@@ -9,11 +9,11 @@ use super::scalar;
 use super::select::select_in_word;
 use super::vector::BitVector;
 
-/// Inverts one coordinate of `vector` among those in which it differs from row `row`. Each of these
-/// coordinates has the same probability if `draw` is a uniform word.
+/// Inverts one coordinate of `vector` among those in which it differs from row `row`. If `draw` is a uniform word,
+/// each of them is equally likely.
 ///
-/// Returns `false` and changes nothing if `draw` is one of the fewer than n in 2^64 words that would bias the
-/// choice. The caller must then draw again.
+/// Returns `false` and changes nothing if `draw` is one of the fewer than n in 2^64 words that would bias the choice.
+/// The caller must then draw again.
 ///
 /// # Panics
 /// Panics if the vector equals the row, the number of words differs, or the block has no row `row`.
@@ -29,8 +29,8 @@ pub fn flip_difference(vector: &mut BitVector, block: BitBlock, row: usize, draw
 }
 
 multiversioned! {
-    /// A learner waits for this function between any two rows that it misclassifies. The cost is therefore
-    /// the latency from the old words to the new words.
+    /// A learner waits for this function between any two rows that it misclassifies, so what counts is the latency
+    /// from the old words to the new ones.
     fn flip_detected(vector: &mut [u64], words: &[u64], row: usize, draw: u64) -> bool {
         let differing = |index: usize, word: u64| words[index * BLOCK_ROWS + row] ^ word;
         let counts = vector.iter().enumerate().map(|(i, &word)| differing(i, word).count_ones());

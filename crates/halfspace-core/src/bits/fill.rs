@@ -1,8 +1,7 @@
 //! Random words from eight interleaved generators.
 //!
-//! Source of the generator: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM
-//! Transactions on Mathematical Software 47(4), 2021. The paper gives xoshiro256++, its jump polynomial, and
-//! seeding by SplitMix64.
+//! The generator xoshiro256++, its jump polynomial and the seeding by SplitMix64 are those of D. Blackman, S. Vigna,
+//! "Scrambled linear pseudorandom number generators", ACM Transactions on Mathematical Software 47(4), 2021.
 
 use std::array::from_fn;
 
@@ -14,10 +13,10 @@ use super::scalar;
 /// The number of interleaved generators.
 pub const LANES: usize = 8;
 
-/// Eight interleaved xoshiro256++ generators. Lane `k` is the seeded generator after `k` jumps, so each lane
-/// draws 2^128 words before it repeats those of the next lane.
+/// Eight interleaved xoshiro256++ generators. Lane `k` is the seeded generator after `k` jumps, so it draws 2^128
+/// words before it repeats those of the next lane.
 ///
-/// The serialised form is the state. A deserialised value resumes at the same position.
+/// The serialised form is the state, and a deserialised value resumes at the same position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Lanes {
@@ -37,8 +36,8 @@ impl Lanes {
         Self { state }
     }
 
-    /// Resumes from a state that [`Self::state`] returned. Returns `None` if a lane is all zeros: no seeded
-    /// generator reaches this state, and no generator leaves it.
+    /// Resumes from a state that [`Self::state`] returned. Returns `None` if a lane is all zeros: no seeded generator
+    /// reaches this state, and none leaves it.
     pub fn from_state(state: [[u64; LANES]; 4]) -> Option<Self> {
         let alive = (0..LANES).all(|lane| state.iter().any(|part| part[lane] != 0));
         alive.then_some(Self { state })
@@ -77,9 +76,8 @@ multiversioned! {
     }
 }
 
-/// Draws `ROUNDS` rounds, lane by lane. With the loops in the other order, the compiler unrolls the lanes and
-/// does not vectorise the rest. Several rounds per lane are too long to unroll, so the compiler turns the
-/// loop over lanes into vector instructions.
+/// Draws `ROUNDS` rounds, lane by lane. In the other order, the compiler would unroll the lanes and not vectorise the
+/// rest. Several rounds per lane are too long to unroll, so it turns the loop over lanes into vector instructions.
 #[inline(always)]
 fn draw<const ROUNDS: usize>(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
     let [mut a, mut b, mut c, mut d] = *state;
@@ -93,7 +91,7 @@ fn draw<const ROUNDS: usize>(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
     *state = [a, b, c, d];
 }
 
-/// Returns four words of SplitMix64, the initial state of a generator.
+/// Four words of SplitMix64, the initial state of a generator.
 fn split_mix(mut seed: u64) -> [u64; 4] {
     [(); 4].map(|()| {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);

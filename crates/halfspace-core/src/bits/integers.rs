@@ -1,7 +1,8 @@
-//! Integer weights of one column per bit: sums that rows select, updates, and a whole block of the perceptron.
+//! Integer weights of one column per bit: sums that rows select, updates, and the perceptron on a whole block.
 //!
-//! Weights that fit 16 bits are stored in 16 bits, so one instruction processes sixteen of them on AVX2. Larger
-//! weights are stored in 64 bits. The change of form is invisible, because sums and updates are exact in both.
+//! Weights that fit 16 bits are stored in 16 bits, which lets one AVX2 instruction process sixteen of them. Larger
+//! ones are stored in 64 bits. You cannot tell the difference from outside, because sums and updates are exact in
+//! both.
 
 use std::ops::Range;
 
@@ -16,11 +17,11 @@ use super::sparse::SparseBlock;
 use super::vector::words_for;
 use super::weights::{add_selected, listed_sum, selected_sum};
 
-/// With more columns, a sum of 32 bits could overflow.
+/// The most columns for which a sum of 16-bit weights fits 32 bits.
 pub(super) const NARROW_COLUMNS_MAX: usize = 1 << 16;
 
-/// One integer weight per column. All arithmetic of 64 bits wraps. Callers keep the weights small enough that no
-/// sum wraps.
+/// One integer weight per column. The 64-bit arithmetic wraps, so callers keep the weights small enough that no sum
+/// does.
 #[derive(Clone, Debug)]
 pub struct IntegerColumn {
     n: usize,
@@ -33,13 +34,13 @@ enum Cells {
     Narrow {
         /// Cells beyond the last column have no meaning, because no row selects them.
         groups: Vec<Group>,
-        /// Every weight can change by this much and stays within 16 bits.
+        /// By how much every weight can still change and stay within 16 bits.
         headroom: i64,
     },
     Wide {
         weights: Vec<i64>,
-        /// The number that is added to each of these weights. A signed row changes it in place of the weights that
-        /// the row does not select.
+        /// A number that is added to each of these weights. A signed row changes it in place of the weights that the
+        /// row does not select.
         offset: i64,
     },
 }
@@ -58,7 +59,7 @@ fn selected_narrow(groups: &[Group], row: &[u64]) -> i64 {
     }
 }
 
-/// The change of the selected weights and of all weights that adds `amount` times a row.
+/// What to add to the selected weights and what to all weights, so that together they add `amount` times a row.
 fn parts_of(amount: i64, is_signed: bool) -> (i64, i64) {
     match is_signed {
         true => (2 * amount, -amount),
@@ -121,7 +122,7 @@ impl IntegerColumn {
         largest.unwrap_or(0)
     }
 
-    /// The amount by which every weight can change within 16 bits. Negative if a weight is too large.
+    /// By how much every weight can change within 16 bits. Negative if a weight is too large.
     fn headroom(&self) -> i64 {
         i64::from(i16::MAX) - self.largest()
     }
@@ -185,8 +186,8 @@ impl IntegerColumn {
         };
     }
 
-    /// Returns the sum for a Boolean row of these active features, in the reading of `step` and with its bias. Takes
-    /// the time of the active features in both readings.
+    /// Returns the sum for a Boolean row of these active features, in the reading of `step` and with its bias. The
+    /// time depends on the number of active features only, in both readings.
     ///
     /// # Panics
     /// Panics if a feature is not below n.
@@ -206,8 +207,9 @@ impl IntegerColumn {
         step.score(selected, self.total)
     }
 
-    /// Adds `amount` times a Boolean row of these active features, in the signed or unsigned reading. Takes the time of
-    /// the active features in both readings, but the first call widens all weights.
+    /// Adds `amount` times a Boolean row of these active features, in the signed or unsigned reading. The time
+    /// depends on the number of active features only, in both readings, except that the first call widens all
+    /// weights.
     ///
     /// # Panics
     /// Panics if a feature is not below n.
@@ -245,7 +247,7 @@ impl IntegerColumn {
         }
     }
 
-    /// [`Self::learn_sparse`] with this sum of the weights of the active features.
+    /// [`Self::learn_sparse`], where `sum` adds up the weights of the active features.
     #[inline(always)]
     fn learn_listed(
         &mut self,
@@ -276,9 +278,9 @@ impl IntegerColumn {
         (rows.end, mistaken, step.bias)
     }
 
-    /// Learns from `rows` of a block as a perceptron does. Each row whose score has the wrong sign is added with
-    /// the sign of its label. Ends after `mistakes_max` mistakes. Returns the row after the last row that was
-    /// read, the mask of the mistakes, and the new bias.
+    /// Learns from `rows` of a block as a perceptron does: each row whose score has the wrong sign is added with the
+    /// sign of its label, until `mistakes_max` mistakes are made. Returns the row after the last one that was read,
+    /// the mask of the mistakes, and the new bias.
     ///
     /// # Panics
     /// Panics if a row is not in the block, or the block has another number of words per row.
@@ -402,7 +404,7 @@ multiversioned! {
 pub(super) mod plain {
     use super::super::column_groups::{Group, RowWords, WIDTH};
 
-    /// All ones if bit `vector` of each sixteenth of the row is 1, else 0.
+    /// All ones if bit `vector` of the sixteenth is 1, else 0.
     #[inline(always)]
     fn selected(row: RowWords<'_>, group: usize) -> impl Fn(usize, usize) -> i16 {
         let words = row.group(group);

@@ -1,4 +1,4 @@
-//! Intersections: the number of coordinates in which both a row of a block and a vector are 1.
+//! The number of coordinates in which a row of a block and a vector are both 1.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::{BLOCK_ROWS, BitBlock};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The builds of the kernels that a process can use. Both builds give the same results.
+/// The builds of the kernels that a process can use. Both give the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
     /// The build for the best instruction set that the machine has.
@@ -31,8 +31,8 @@ pub fn kernels() -> Kernels {
 
 /// Compiles a function for each instruction set and selects one at run time.
 ///
-/// The baseline of x86-64 lacks even a population count, so a kernel without this macro is several times
-/// slower. The macro adds the baseline build itself. On aarch64 this baseline includes NEON.
+/// The baseline of x86-64 lacks even a population count, so without this macro a kernel is several times slower. The
+/// macro adds the baseline build itself, which on aarch64 includes NEON.
 macro_rules! multiversioned {
     ($function:item) => {
         #[multiversion::multiversion(targets(
@@ -45,7 +45,7 @@ macro_rules! multiversioned {
 
 pub(crate) use multiversioned;
 
-/// Tests that change the kernel switch hold this lock, so that no other test changes the switch meanwhile.
+/// Tests that change the switch hold this lock, so that no other test changes it meanwhile.
 #[cfg(test)]
 pub(crate) static SWITCH: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

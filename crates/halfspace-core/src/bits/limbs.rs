@@ -1,4 +1,4 @@
-//! The digits of sums of powers.
+//! The limbs of sums of powers of two.
 
 /// Bits of a limb. The sum of fewer than 2^20 powers below 2^44 fits an `i64`.
 pub const LIMB_BITS: usize = 44;

@@ -32,7 +32,7 @@ impl BitMatrix {
         }
     }
 
-    /// Creates a matrix without rows that takes no more memory while it grows to `rows` rows.
+    /// Creates a matrix without rows that has reserved memory for `rows` of them.
     pub fn for_rows(n: usize, rows: usize) -> Self {
         let mut matrix = Self::new(n);
         let blocks = rows.div_ceil(BLOCK_ROWS);
@@ -69,7 +69,6 @@ impl BitMatrix {
         self.n
     }
 
-    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -79,8 +78,8 @@ impl BitMatrix {
         words_for(self.n)
     }
 
-    /// Returns all words in the block layout. The words are copied only if [`Self::resize_bits`] left spare
-    /// words. [`Self::shrink_to_fit`] frees these spare words.
+    /// Returns all words in the block layout. They are copied only if [`Self::resize_bits`] left spare words, which
+    /// [`Self::shrink_to_fit`] frees.
     pub fn words(&self) -> Cow<'_, [u64]> {
         if self.capacity == self.words_per_row() {
             Cow::Borrowed(&self.words)
@@ -140,8 +139,8 @@ impl BitMatrix {
 
     /// Changes the width of every row to `n` bits. New bits are zero.
     ///
-    /// Widening at least doubles the capacity of a row. A matrix that repeatedly grows by one word is
-    /// therefore copied only a logarithmic number of times.
+    /// Widening at least doubles the capacity of a row, so a matrix that grows word by word is copied only a
+    /// logarithmic number of times.
     ///
     /// # Panics
     /// Panics if narrowing would drop a set bit.
@@ -170,7 +169,7 @@ impl BitMatrix {
             .resize(self.words.len() + self.capacity * BLOCK_ROWS, 0);
     }
 
-    /// Copies the rows to a layout of `capacity` words per row, at least the words in use.
+    /// Copies the rows to a layout of `capacity` words per row, which is at least the words in use.
     fn change_capacity(&mut self, capacity: usize) {
         let mut words = vec![0; self.rows.div_ceil(BLOCK_ROWS) * capacity * BLOCK_ROWS];
         for (index, block) in self.blocks().enumerate() {
@@ -251,7 +250,6 @@ impl<'a> BitBlock<'a> {
         self.rows
     }
 
-    /// Returns the number of words per row.
     #[inline]
     pub fn words_per_row(&self) -> usize {
         self.words.len() / BLOCK_ROWS
@@ -263,7 +261,6 @@ impl<'a> BitBlock<'a> {
         self.words
     }
 
-    /// Returns word `word` of row `row`.
     pub fn word(&self, word: usize, row: usize) -> u64 {
         self.words[word * BLOCK_ROWS + row]
     }

@@ -1,13 +1,13 @@
-//! The kernels of `weights` as plain loops for every instruction set. The AVX-512 build uses these loops only for the
-//! last few weights, because AVX-512 processes eight weights in two instructions.
+//! The kernels of `weights` as plain loops for every instruction set. AVX-512 needs only two instructions for eight
+//! weights, so its build uses these loops for the last few weights only.
 //!
-//! Each weight is processed under a mask, whether selected or not. On dense rows the mask is three times
-//! faster than a search for the set bits. On AVX2 the mask is up to twice slower at one set bit in six.
-//! Choosing the method by the number of bits in a word was tried and gained nothing.
+//! Each weight is processed under a mask, selected or not. On dense rows this is three times faster than searching
+//! for the set bits, but on AVX2 up to twice slower when one bit in six is set. We tried to choose the method by the
+//! number of bits in a word, and gained nothing.
 
 use super::vector::WORD_BITS;
 
-/// Returns all ones if bit `place` of `word` is 1, else 0.
+/// All ones if bit `place` of `word` is 1, else 0.
 #[inline(always)]
 fn selected(word: u64, place: usize) -> i64 {
     -((word >> place) & 1).cast_signed()
@@ -24,7 +24,7 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     sum
 }
 
-/// Four chains of additions.
+/// The weights are added up in four independent chains.
 #[inline(always)]
 pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
     let (fours, rest) = places.as_chunks::<4>();

@@ -1,6 +1,7 @@
-//! Signed sums of powers of two. The exponent of a row is the number of coordinates that the row and a vector share.
+//! Signed sums of powers of two, where the exponent of a row is the number of coordinates that it shares with a
+//! vector.
 //!
-//! These sums are the scores of a kernel over conjunctions. The sums are exact. A power 2^e adds
+//! These sums are the scores of a kernel over conjunctions, and they are exact. A power 2^e adds
 //! 2^(e % [`LIMB_BITS`]) to limb e / [`LIMB_BITS`]. A limb has eight lanes, which fill one register.
 
 use std::ops::Range;
@@ -15,8 +16,8 @@ pub fn limbs(n: usize) -> Vec<Limb> {
     vec![[0; 8]; n / LIMB_BITS + 1]
 }
 
-/// Adds the power of each of `rows` to the limbs. A power is subtracted if the label of the row is 0. `positives` holds
-/// one word of labels per block. The limbs have space for 2^20 - 1 powers.
+/// Adds the power of each of `rows` to the limbs, or subtracts it if the label of the row is 0. `positives` holds one
+/// word of labels per block. The limbs have space for 2^20 - 1 powers.
 ///
 /// # Panics
 /// Panics if the length of `vector`, `positives` or `limbs` does not fit the matrix, or `rows` extends past its end.
@@ -37,8 +38,8 @@ pub fn add_powers(
     }
 }
 
-/// Calls `take` once per block that contains some of `rows`, with its index and the mask of these rows. The
-/// bits of a mask stand next to each other.
+/// Calls `take` once per block that contains some of `rows`, with its index and the mask of these rows, which lie
+/// side by side.
 #[inline(always)]
 pub(crate) fn for_each_block(rows: Range<usize>, mut take: impl FnMut(usize, u64)) {
     for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {

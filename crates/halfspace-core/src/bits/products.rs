@@ -1,13 +1,12 @@
 //! Matrix-vector products over packed bits in the signed reading, where bit 1 is +1 and bit 0 is -1.
 //!
-//! [`row_sums`] computes the signed sum of the column weights for every row. [`add_column_sums`] computes the
-//! signed sum of the row weights for every column. Weights are integers, so the sums are exact and equal in
-//! every build.
+//! [`row_sums`] computes the signed sum of the column weights for every row, [`add_column_sums`] that of the row
+//! weights for every column. Weights are integers, so the sums are exact and equal in every build.
 //!
-//! The kernels look up four bits at a time. The weights of four columns (or rows) have only sixteen signed
-//! sums. On AVX-512, sixteen numbers of 32 bits fill one register, and one instruction looks up the sums of
-//! sixteen rows. For the column sums, the bits of four rows must first be brought together for each column.
-//! Three instructions exchange three digits of the row number with three digits of the column number.
+//! The kernels look up four bits at a time, because the weights of four columns (or rows) have only sixteen signed
+//! sums. On AVX-512, sixteen 32-bit numbers fill one register, and one instruction looks up the sums of sixteen rows.
+//! The column sums first need the bits of four rows side by side for each column; three instructions achieve this by
+//! exchanging three digits of the row number with three digits of the column number.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::{BLOCK_ROWS, BitBlock};
@@ -34,8 +33,7 @@ impl ColumnWeights {
         }
     }
 
-    /// Replaces all weights. The sums wrap at 32 bits, so every signed sum of all weights should fit an
-    /// `i32`.
+    /// Replaces all weights. The sums wrap at 32 bits, so every signed sum of all weights should fit an `i32`.
     ///
     /// # Panics
     /// Panics if the number of weights is not the number of columns.
@@ -81,12 +79,12 @@ pub fn row_sums(block: BitBlock, weights: &ColumnWeights, out: &mut [i32; BLOCK_
     out[block.rows()..].fill(0);
 }
 
-/// Adds the weights of the rows of a block to the sum of each column. A weight is negated where the bit of
-/// the row is 0. Weights past the last row of the block are ignored.
+/// Adds the weights of the rows of a block to the sum of each column, negated where the bit of the row is 0. Weights
+/// past the last row of the block are ignored.
 ///
 /// # Panics
-/// Panics if the number of sums does not fit the number of words per row, or a weight exceeds
-/// [`ROW_WEIGHT_MAX`] in magnitude.
+/// Panics if the number of sums does not fit the number of words per row, or a weight exceeds [`ROW_WEIGHT_MAX`] in
+/// magnitude.
 pub fn add_column_sums(block: BitBlock, weights: &[i32; BLOCK_ROWS], sums: &mut [i64]) {
     assert_eq!(words_for(sums.len()), block.words_per_row(), "words a row");
     let mut held = [0; BLOCK_ROWS];

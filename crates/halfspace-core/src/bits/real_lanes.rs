@@ -1,6 +1,6 @@
-//! The lanes in which sums of reals are added, which determine their rounding.
+//! The lanes in which sums of reals are added, because their number decides how the sums are rounded.
 
-/// Number of partial sums of a product.
+/// The number of partial sums of a product.
 pub const REAL_LANES: usize = 16;
 
 /// Weights and the values of the same columns.

@@ -1,9 +1,9 @@
 //! Products of real weights with real rows, in a fixed order of addition.
 //!
-//! A sum of doubles depends on its order, so the order is part of the definition. Product `j` goes to lane
-//! `j mod 16` in the order of the coordinates. Then the upper half of the lanes is added to the lower half
-//! until one lane is left. Sixteen lanes fill four registers of AVX2 or two of AVX-512, and no build fuses a
-//! product with its addition. Every build therefore gives the same bits.
+//! A sum of doubles depends on the order of its terms, so the order is part of the definition. Product `j` goes to
+//! lane `j mod 16` in the order of the coordinates, then the upper half of the lanes is added to the lower half until
+//! one lane is left. Sixteen lanes fill four registers of AVX2 or two of AVX-512. Since no build fuses a product with
+//! its addition, all of them give the same bits.
 
 use std::ops::Range;
 
@@ -15,15 +15,15 @@ use super::sparse::SparseRow;
 
 /// Real weights in the layout of the kernels: zeros fill the last sixteen.
 ///
-/// A kernel may then read the start of the next row together with the end of a row. The zeros keep these
-/// values out of the sum, because every value is finite.
+/// A kernel may therefore read on past the end of a row into the next one. The zeros keep what it reads there out of
+/// the sum, because every value is finite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealColumn {
     n: usize,
     padded: Vec<f64>,
 }
 
-/// The decision of a row and the update after a mistake.
+/// How a row is decided, and how a mistake changes the weights.
 #[derive(Clone, Copy, Debug)]
 pub struct RealStep {
     /// The weight of a constant coordinate 1, if there is one.
@@ -36,7 +36,7 @@ pub struct RealStep {
     pub positives: u64,
 }
 
-/// The effect of several rows on a column.
+/// What several rows did to a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RealLearnt {
     /// The row after the last row that was read.
@@ -50,7 +50,7 @@ pub struct RealLearnt {
 }
 
 impl RealColumn {
-    /// Creates a column of these weights. A weight -0.0 becomes 0.0, as it would by the first addition of 0.
+    /// Creates a column of these weights. A weight -0.0 becomes 0.0, as it would when 0 is first added.
     pub fn new(mut weights: Vec<f64>) -> Self {
         let n = weights.len();
         weights.iter_mut().for_each(|weight| *weight += 0.0);
@@ -81,9 +81,9 @@ impl RealColumn {
         }
     }
 
-    /// Returns the first of `rows` whose sign differs from its label. The sign of a row is positive if its
-    /// product plus `bias` is at least 0. Bit `r` of `positives` is the label of row `r`. `values` has the
-    /// finite values of up to 64 rows, row after row.
+    /// Returns the first of `rows` whose sign differs from its label, which is bit `r` of `positives` for row `r`.
+    /// The sign is positive if the product plus `bias` is at least 0. `values` has the finite values of up to 64
+    /// rows, row after row.
     ///
     /// # Panics
     /// Panics if a row of `rows` is not among the values.
@@ -103,9 +103,9 @@ impl RealColumn {
         }
     }
 
-    /// Learns from `rows` as a perceptron does. Each row with the wrong sign is added with the sign of its label,
-    /// see [`Self::first_wrong`] and [`Self::add`]. Ends after `mistakes_max` mistakes and after an update
-    /// that would leave the range.
+    /// Learns from `rows` as a perceptron does: each row with the wrong sign is added with the sign of its label, see
+    /// [`Self::first_wrong`] and [`Self::add`]. Ends after `mistakes_max` mistakes, or after an update that would
+    /// leave the range.
     ///
     /// # Panics
     /// Panics if a row of `rows` is not among the values.
@@ -146,7 +146,8 @@ impl RealColumn {
         learnt
     }
 
-    /// Returns [`Self::product`] for a sparse row, bit for bit: a feature that is 0 adds nothing to its lane.
+    /// [`Self::product`] for a sparse row, bit for bit the same, because a feature that is 0 adds nothing to its
+    /// lane.
     ///
     /// # Panics
     /// Panics if a feature of the row is not below n.
@@ -183,8 +184,8 @@ impl RealColumn {
         );
     }
 
-    /// Adds `amount` times a row to the weights. Returns false and adds nothing if a sum, or a sum times
-    /// `factor`, is not finite. Finite values may follow the row.
+    /// Adds `amount` times a row to the weights, unless a sum, or a sum times `factor`, is not finite: it then adds
+    /// nothing and returns false. `row` may go on with finite values past the last column.
     ///
     /// # Panics
     /// Panics if the row is shorter than the column.
@@ -250,7 +251,7 @@ multiversioned! {
     }
 }
 
-/// 1 in each lane of the last sixteen that belongs to one of `n` columns, else 0.
+/// 1 in each lane of the last sixteen that belongs to one of the `n` columns, else 0.
 #[inline(always)]
 fn last_columns(n: usize) -> [f64; REAL_LANES] {
     let last = n - n.saturating_sub(1) / REAL_LANES * REAL_LANES;
@@ -269,8 +270,8 @@ pub(super) mod plain {
         product_of_parts([(weights, values), (&[], &[])])
     }
 
-    /// Adds `amount` times the values to the weights. The function writes whole registers, because a read of a
-    /// register waits after a write of a part. `kept` is 0 in the lanes beyond the last column, which must not
+    /// Adds `amount` times the values to the weights. Whole registers are written, because reading a register right
+    /// after a part of it was written is slow. `kept` is 0 in the lanes beyond the last column, which must not
     /// change, else 1. Returns false and adds nothing if a sum times `factor`, which is at least 1, is not finite.
     #[inline(always)]
     pub fn add(

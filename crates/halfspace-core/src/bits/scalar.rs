@@ -1,7 +1,6 @@
 //! The scalar twins: each kernel in its shortest form.
 //!
-//! The twins specify the kernels, and property tests compare both. The twins are also a build that a process
-//! can run on.
+//! They specify the kernels, and property tests compare the two. A process can also run on them.
 
 use std::ops::Range;
 
@@ -23,8 +22,8 @@ fn hamming(block: BitBlock, row: usize, vector: &[u64]) -> u32 {
         .sum()
 }
 
-/// Maps a uniform word to a uniform number below `count`. Returns `None` for the words in excess of an equal
-/// share per number.
+/// Maps a uniform word to a uniform number below `count`. Returns `None` for the few words that are left over when
+/// every number has equally many.
 ///
 /// # Panics
 /// Panics if `count` is 0.

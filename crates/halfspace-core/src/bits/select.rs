@@ -1,4 +1,4 @@
-//! Position of the k-th set bit of a sequence of words.
+//! The position of the k-th set bit in a sequence of words.
 //!
 //! Source: S. Vigna, "Broadword implementation of rank/select queries", WEA 2008.
 
@@ -31,9 +31,8 @@ const PAIRS: u64 = ONES * 0x55;
 const NIBBLES: u64 = ONES * 0x33;
 const BYTES: u64 = ONES * 0x0f;
 
-/// This function has no branch but the range check, and its thirty or so instructions exist on every machine.
-/// A loop over the bits would mispredict its end. Calling a build with a population count costs as much as
-/// that build saves.
+/// The only branch is the range check, and the thirty or so instructions exist on every machine. A loop over the bits
+/// would mispredict its end, and calling a build with a population count would cost as much as that build saves.
 #[inline]
 pub(super) fn select_in_word(word: u64, k: u64) -> Option<usize> {
     let pairs = word - ((word >> 1) & PAIRS);
@@ -51,7 +50,7 @@ pub(super) fn select_in_word(word: u64, k: u64) -> Option<usize> {
     Some((place + bytes_at_most(set.wrapping_mul(ONES), rank)) as usize)
 }
 
-/// Returns the number of bytes of `sums` that are at most `k`. All bytes and `k` are below 128.
+/// The number of bytes of `sums` that are at most `k`. All bytes and `k` are below 128.
 #[inline]
 fn bytes_at_most(sums: u64, k: u64) -> u64 {
     let at_most = ((((k * ONES) | HIGHS) - sums) >> 7) & ONES;

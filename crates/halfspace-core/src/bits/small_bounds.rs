@@ -1,4 +1,4 @@
-//! The bounds between which a sum of a small column decides.
+//! The bounds beyond which a sum of a small column confirms a label.
 
 /// The sums of a row that confirm its label.
 #[derive(Clone, Copy, Debug)]
@@ -6,7 +6,7 @@ pub struct SmallBounds {
     /// The least sum of the selected numbers that confirms a positive label. At most
     /// [`SMALL_SUM_MAX`](crate::bits::SMALL_SUM_MAX).
     pub positive: i64,
-    /// The largest sum that confirms a negative label if each selected number counts 1 more. Below
+    /// The largest sum that confirms a negative label, after 1 has been added for each selected number. Below
     /// [`SMALL_SUM_MAX`](crate::bits::SMALL_SUM_MAX).
     pub negative: i64,
 }

@@ -1,4 +1,4 @@
-//! One number of 16 bits per column, and the search for the first row whose sum leaves its label open.
+//! One 16-bit number per column, and the search for the first row whose sum leaves its label open.
 //!
 //! The layout is that of [`super::integers`].
 
@@ -11,17 +11,17 @@ use super::matrix::BitBlock;
 use super::scalar;
 use super::small_bounds::SmallBounds;
 
-/// The bound of the sums that [`SmallBounds`] names. Larger sums are as good as this one, so a kernel may stop adding.
+/// The largest value that a bound of [`SmallBounds`] can have. A kernel may stop adding when a sum reaches it.
 pub const SMALL_SUM_MAX: i64 = i16::MAX as i64;
 
-/// One number of 16 bits per column, at least 0, for sums that rows select.
+/// One 16-bit number per column, at least 0, to be summed where rows select it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SmallColumn {
     groups: Vec<Group>,
 }
 
 impl SmallColumn {
-    /// Zeros for `n` columns. None if a sum could overflow.
+    /// Zeros for `n` columns. `None` if there are so many that a sum could overflow.
     pub fn new(n: usize) -> Option<Self> {
         let groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
         (n <= NARROW_COLUMNS_MAX).then_some(Self { groups })
@@ -34,8 +34,7 @@ impl SmallColumn {
         *cell_mut(&mut self.groups, j) = number;
     }
 
-    /// Returns the first of `rows` whose label the bounds do not confirm. Bit `r` of `positives` is the label of
-    /// row `r`.
+    /// Returns the first of `rows` whose label, bit `r` of `positives` for row `r`, is not confirmed by the bounds.
     ///
     /// # Panics
     /// Panics if a row is not in the block, the block has more columns than numbers, or a bound is too large.

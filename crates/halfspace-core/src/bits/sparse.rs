@@ -1,7 +1,7 @@
-//! Rows by their active features: the sorted numbers of the features that are not 0, and their values.
+//! Sparse rows: the sorted numbers of the features that are not 0, and their values.
 //!
-//! The rows say the same as packed bits or rows of values, in memory that grows with the active features only. Boolean
-//! rows have no values: an active feature is a bit 1.
+//! They say the same as packed bits or rows of values, but their memory grows with the active features only. Boolean
+//! rows have no values, because an active feature is a bit 1.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub struct SparseBlock<'a> {
 pub struct SparseRow<'a> {
     /// The active features, ascending from 0.
     pub ids: &'a [u32],
-    /// Their values. None in a Boolean row.
+    /// Their values. `None` in a Boolean row.
     pub values: Option<&'a [f64]>,
 }
 
@@ -75,8 +75,8 @@ impl SparseMatrix {
         );
     }
 
-    /// Appends an active feature to the row that is not ended yet. The features of a row ascend. A Boolean row takes
-    /// only the value 1.
+    /// Appends an active feature to the unfinished row. The features of a row ascend, and a Boolean row takes only
+    /// the value 1.
     #[inline]
     pub fn push(&mut self, id: u32, value: f64) {
         debug_assert!((id as usize) < self.n, "features below n");
@@ -87,7 +87,7 @@ impl SparseMatrix {
         }
     }
 
-    /// Ends a row of the features since the last end.
+    /// Makes a row of the features that were pushed since the last call.
     pub fn end_row(&mut self) {
         self.starts.push(self.ids.len());
     }
@@ -98,7 +98,8 @@ impl SparseMatrix {
         self.values.get_or_insert_with(|| vec![1.0; entries]);
     }
 
-    /// The same rows with `n` features, as Boolean rows of the values 1 unless `is_real`.
+    /// The same rows with `n` features. Unless `is_real`, they become Boolean, and the features whose value is 1 are
+    /// active.
     ///
     /// # Panics
     /// Panics if a feature is not below `n`.
@@ -136,7 +137,6 @@ impl SparseMatrix {
         self.n
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }
@@ -159,7 +159,7 @@ impl SparseMatrix {
         self.among(row..row + 1).row(0)
     }
 
-    /// The rows of the block at `index`, of 64 rows or fewer at the end.
+    /// Block `index`, of 64 rows or fewer at the end.
     pub fn block(&self, index: usize) -> SparseBlock<'_> {
         let first = index * BLOCK_ROWS;
         self.among(first..self.rows().min(first + BLOCK_ROWS))
@@ -179,7 +179,6 @@ impl SparseMatrix {
         }
     }
 
-    /// Removes all rows.
     pub fn clear(&mut self) {
         self.starts.truncate(1);
         self.ids.clear();
@@ -195,7 +194,6 @@ impl<'a> SparseBlock<'a> {
         self.n
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }

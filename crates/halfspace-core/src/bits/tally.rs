@@ -1,15 +1,15 @@
 //! The positional tally: for each coordinate, the number of rows whose bit is 1.
 //!
-//! Carry-save adders add the rows to bit planes. Each word of a row has eight lanes of bit planes. Bit j of
-//! plane p of a lane is digit p of the count of coordinate j over the rows of this lane.
+//! Carry-save adders add the rows to bit planes. Each word of a row has eight lanes of them: bit j of plane p of a
+//! lane is digit p of the count of coordinate j over the rows of this lane.
 //!
-//! A block of 64 rows gives each lane eight rows. Seven adders reduce these rows and the planes of 1, 2 and 4
-//! to one plane of 8. The planes of 8, 16, .. take up the results like a binary counter, so a block needs one
-//! further adder on average. The planes are drained into counts only when a caller reads the counts. A
-//! comparison of the counts with one number reads the planes directly.
+//! A block of 64 rows gives each lane eight rows. Seven adders reduce these and the planes of 1, 2 and 4 to one plane
+//! of 8. The planes of 8, 16, .. take up the results like a binary counter, so a block needs one further adder on
+//! average. The planes are drained into counts only when a caller reads the counts; a comparison with one number
+//! reads the planes directly.
 //!
-//! Source of the adder tree: W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2 instructions",
-//! The Computer Journal 61(1), 2018. The paper counts whole words (Harley and Seal).
+//! The adder tree is that of W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2 instructions", The
+//! Computer Journal 61(1), 2018, which counts whole words (Harley and Seal).
 
 use std::array::from_fn;
 use std::mem::swap;
@@ -21,7 +21,7 @@ use super::matrix::{BLOCK_ROWS, BitBlock};
 use super::scalar;
 use super::vector::{WORD_BITS, words_for};
 
-/// Lanes per word of a row, which is also the number of words per plane.
+/// Lanes per word of a row, and so the words per plane.
 const LANES: usize = 8;
 type Plane = [u64; LANES];
 
@@ -47,8 +47,8 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 struct Level {
     sums: Vec<Plane>,
-    /// Planes that wait for a second plane of the same value. They are in use if bit `level` of the number of
-    /// blocks is 1.
+    /// Planes that wait for a second plane of the same value. They are in use if bit `level` of the number of blocks
+    /// is 1.
     waiting: Vec<Plane>,
 }
 
@@ -81,7 +81,6 @@ impl Tally {
         self.counts.len()
     }
 
-    /// Returns the number of rows added.
     pub fn rows(&self) -> u32 {
         self.rows
     }
@@ -136,7 +135,7 @@ impl Tally {
         self.blocks += 1;
     }
 
-    /// Returns the counts of the coordinates in order. This call drains the planes into the counts.
+    /// The counts of the coordinates in order. Drains the planes into them.
     pub fn counts(&mut self) -> &[u32] {
         self.drain();
         &self.counts
@@ -157,7 +156,6 @@ impl Tally {
         })
     }
 
-    /// Removes all rows.
     pub fn clear(&mut self) {
         self.rows = 0;
         if self.is_drained {
@@ -214,9 +212,8 @@ struct Planes<'t> {
 }
 
 impl Planes<'_> {
-    /// Calls `take` with each digit of the 64 counts, from the lowest, and returns the number of digits. A
-    /// digit has one bit per coordinate. The counts are those of all lanes, with the summed and the waiting
-    /// planes.
+    /// Calls `take` with each digit of the 64 counts, from the lowest, and returns the number of digits. A digit has
+    /// one bit per coordinate. The counts are summed over all lanes and include the waiting planes.
     #[inline(always)]
     fn for_each_digit(self, mut take: impl FnMut(usize, u64)) -> usize {
         const NONE: Plane = [0; LANES];
@@ -248,12 +245,11 @@ impl Planes<'_> {
     }
 }
 
-/// Computes one digit from a plane, the waiting plane and the carries of the previous digit. Three steps add
-/// one half of the lanes to the other half. All eight lanes are kept because reading a part of a vector that
-/// was just written is slow.
+/// Computes one digit from a plane, the waiting plane and the carries of the previous digit, by adding one half of
+/// the lanes to the other in three steps. All eight lanes are kept, because reading a part of a vector that was just
+/// written is slow.
 ///
-/// This is an `inline(always)` function because a closure was compiled without the instruction set of its
-/// caller.
+/// This is an `inline(always)` function because a closure was compiled without the instruction set of its caller.
 #[inline(always)]
 fn add_lanes(carries: &mut [Plane; 4], plane: &Plane, waiting: &Plane) -> u64 {
     let [last, four, two, one] = carries;
@@ -274,7 +270,7 @@ fn turned<const BY: usize>(plane: &Plane) -> Plane {
     turned
 }
 
-/// Returns the sum of three planes and leaves the carry in the third.
+/// The sum of three planes. Leaves the carry in the third.
 #[inline(always)]
 fn add_three_planes(a: &Plane, b: &Plane, c: &mut Plane) -> Plane {
     let mut sum = [0; LANES];
@@ -287,7 +283,7 @@ fn add_three_planes(a: &Plane, b: &Plane, c: &mut Plane) -> Plane {
 /// Upper bound of the number of digits: three low planes, 32 levels and four carries.
 const DIGITS_MAX: usize = 3 + 32 + 4;
 
-/// Returns the sum and the carry of three words.
+/// The sum and the carry of three words.
 #[inline(always)]
 fn add_three(a: u64, b: u64, c: u64) -> (u64, u64) {
     let differing = a ^ b;

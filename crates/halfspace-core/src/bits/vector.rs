@@ -8,8 +8,7 @@ pub const fn words_for(n: usize) -> usize {
     n.div_ceil(WORD_BITS)
 }
 
-/// Returns the mask of the bits in use in the last word of `n` bits. The mask is all ones if `n` is a
-/// multiple of 64.
+/// The mask of the bits in use in the last word of `n` bits, all ones if `n` is a multiple of 64.
 pub const fn last_word_mask(n: usize) -> u64 {
     match n % WORD_BITS {
         0 => u64::MAX,
@@ -47,7 +46,7 @@ impl BitVector {
         Self { n, words }
     }
 
-    /// Returns the string of `0` and `1` that [`Self::from_bit_string`] parses.
+    /// The string of `0` and `1` that [`Self::from_bit_string`] parses.
     pub fn to_bit_string(&self) -> String {
         (0..self.n)
             .map(|j| if self.get(j) { '1' } else { '0' })

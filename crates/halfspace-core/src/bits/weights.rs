@@ -1,6 +1,6 @@
-//! Integer weights selected by the bits of a row, or listed by their places: sums of these weights, and updates.
+//! Integer weights that a row selects by its bits or that a list names: their sums, and updates of them.
 //!
-//! All arithmetic wraps at 64 bits. Callers keep the weights small enough that no sum wraps.
+//! All arithmetic wraps at 64 bits, so callers keep the weights small enough that no sum does.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::vector::words_for;
@@ -41,7 +41,7 @@ pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
-/// Adds `amount` to the weights whose bit in `row` is 1 and subtracts `amount` from the others.
+/// Adds `amount` to the weights whose bit in `row` is 1 and subtracts it from the others.
 ///
 /// # Panics
 /// Panics if the length of `row` does not fit one bit per weight.

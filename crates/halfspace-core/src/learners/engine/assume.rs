@@ -1,4 +1,4 @@
-//! The declaration of a client about the origin of examples.
+//! What a client declares about the origin of its examples.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub enum Assume {
 }
 
 impl Assume {
-    /// The declarations that labelled examples allow, or half-space examples.
+    /// The declarations that fit labelled examples, or else half-space examples.
     pub fn allowed(labelled: bool) -> &'static [Self] {
         match labelled {
             true => &[Self::Independent, Self::Uniform],

@@ -1,7 +1,7 @@
 //! A theorem's bound on the number of mistakes of a run.
 //!
-//! [`Bound`] holds the number of the theorem and the verdict for one run. Two functions convert large
-//! integers to `f64` for such numbers. The learners compute the bounds themselves.
+//! [`Bound`] holds the number of the theorem and the verdict for one run. The learners compute both themselves; the
+//! functions here turn large integers and rounded numbers into an `f64` for them.
 
 use num_bigint::BigUint;
 
@@ -10,7 +10,7 @@ use num_bigint::BigUint;
 pub struct Bound {
     /// Authors of the theorem.
     pub theorem: &'static str,
-    /// The bound. `None` if the run does not determine a number or the number exceeds the range of `f64`.
+    /// The bound. `None` if the run does not determine it or it exceeds the range of `f64`.
     pub mistakes_at_most: Option<f64>,
     /// Binary logarithm of a bound that exceeds the range of `f64`.
     pub log2_mistakes_at_most: Option<f64>,
@@ -21,8 +21,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that
-    /// start.
+    /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that they did.
     pub fn without_verdict(self) -> Self {
         Self {
             respected: None,
@@ -33,7 +32,7 @@ impl Bound {
 }
 
 /// A bound on a number of mistakes that was computed with a relative error below 2^-36. If a whole number is so near,
-/// it is the bound: 45.99999999999999 in place of 46 would forbid the last mistake.
+/// it is the bound, because 45.99999999999999 in place of 46 would forbid the last mistake.
 pub fn on_whole_numbers(computed: f64) -> f64 {
     const ERROR_MAX: f64 = 1.0 / (1_u64 << 36) as f64;
     let whole = computed.round();

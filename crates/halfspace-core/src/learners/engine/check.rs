@@ -11,7 +11,7 @@ use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
 /// Checks everything that can be known before the run starts.
 ///
 /// # Errors
-/// The first condition that does not hold, with a text about the allowed choices.
+/// The first condition that does not hold, with the allowed choices.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task, input)?;
     stop_conditions::check(task, input)?;
@@ -42,7 +42,7 @@ pub fn check_accepted(
     }
 }
 
-/// Checks that both parts of a hold-out have examples and that rows read out of order can be numbered.
+/// Checks that both parts of a hold-out have examples, and that rows read out of order can be numbered.
 fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if let Some(held_out) = task.holdout {
         let Some(examples) = input.examples() else {

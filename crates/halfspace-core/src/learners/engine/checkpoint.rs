@@ -1,13 +1,13 @@
-//! Checkpoints of a training: the state of the train loop as bytes. A run that resumes from these bytes ends
-//! with exactly the same result as the run that wrote them.
+//! Checkpoints of a training: the state of the train loop as bytes. A run that resumes from them ends with exactly
+//! the same result as the run that wrote them.
 //!
-//! The bytes contain the counts, the state of the rule, the best hypothesis so far, the random generators and
-//! the position in the examples. They are written between two calls of `RunState::learn`, or between two blocks
-//! under one hypothesis. The bytes are valid for the same task on the same examples in the same program
-//! version. The owner of the bytes must ensure these conditions.
+//! The bytes contain the counts, the state of the rule, the best hypothesis so far, the random generators and the
+//! position in the examples. They are written between two calls of `RunState::learn`, or between two blocks under one
+//! hypothesis. They are valid only for the same task on the same examples in the same program version, which their
+//! owner must ensure.
 //!
-//! A run between two passes has no state to write. A suspension does not interrupt a shuffle, so the next
-//! state belongs to the new pass.
+//! Between two passes there is no state to write, and none is needed: a suspension does not interrupt a shuffle, so
+//! the next state belongs to the new pass.
 
 use crate::bits::BitVector;
 use crate::learners::engine::phase::Best;
@@ -20,8 +20,8 @@ use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::sample::source::Stream;
 
-/// Limits that may end a run whose final state is written for the report. A run that ended by a limit of its
-/// rule resumes from a state before the end.
+/// Limits after which the final state is written, so that the report can be repeated. A run that ended by a limit of
+/// its rule resumes from a state before the end.
 const LIMITS: [&str; 4] = ["max_passes", "max_mistakes", "max_examples", "max_seconds"];
 
 /// Largest state in bytes. A run with a larger state is not checkpointed and restarts from the beginning.
@@ -36,9 +36,9 @@ impl TrainLoop<'_> {
         }
     }
 
-    /// Records the end of the run and returns the result. A suspended run hands over the state to resume
-    /// from. A run with an earlier checkpoint also hands over its final state, so that only the report has to
-    /// be repeated.
+    /// Records the end of the run and returns the result. A suspended run hands over the state to resume from. A run
+    /// that ends after an earlier checkpoint hands over its final state too, so that only the report would have to be
+    /// repeated.
     pub(crate) fn leave(
         &mut self,
         stop: Result<Reason, Interrupt>,
@@ -57,7 +57,7 @@ impl TrainLoop<'_> {
         stop
     }
 
-    /// Hands over the state if the run has a state and a receiver. `stream` provides the position in the
+    /// Hands over the state, if the run has one and somebody to receive it. `stream` provides the position in the
     /// examples and is not needed after the end.
     pub(crate) fn hand_over(&mut self, stream: Option<&dyn Stream>) {
         let is_state = match self.phase {
@@ -118,8 +118,7 @@ impl TrainLoop<'_> {
     /// Restores a state so that the run resumes from there.
     ///
     /// # Errors
-    /// Returns an error if the bytes are not a state of this run. Rule, run state and order are then
-    /// unusable.
+    /// Returns an error if the bytes are not a state of this run. Rule, run state and order are then unusable.
     pub(crate) fn resume(
         &mut self,
         state: &[u8],
@@ -176,7 +175,7 @@ impl TrainLoop<'_> {
     }
 }
 
-/// Returns the number that encodes a reason, or `None` for a limit of the rule itself.
+/// The number that encodes a reason, or `None` for a limit of the rule itself.
 fn number(reason: Reason) -> Option<u64> {
     Some(match reason {
         Reason::Confident => 0,

@@ -1,8 +1,9 @@
-//! A committee: a rule of many classes, made of one rule of two classes for each.
+//! A committee: a rule for many classes, made of one two-class rule per class.
 //!
-//! Each member learns to tell its class from all others. Every example is shown to every member, and a member learns
-//! from it if the member itself is wrong, also where the committee is right. The class with the largest score is
-//! predicted; of equal scores, the first one. A committee knows no learner: its members are any [`MemberRule`]s.
+//! Each member learns to tell its class from all others. Every example is shown to every member, which learns from it
+//! whenever its own decision is wrong, even where the committee is right. The committee predicts the class with the
+//! largest score, and the first of these if there are several. It knows no learner: its members are any
+//! [`MemberRule`]s.
 //!
 //! R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
 
@@ -20,7 +21,7 @@ use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::{BlockCodes, planes_for};
 
-/// A rule of many classes.
+/// A rule for many classes.
 pub struct Committee {
     /// The rule of each class, in the order of the codes. All are [`MemberRule`]s.
     members: Vec<Box<dyn Rule>>,
@@ -30,8 +31,8 @@ pub struct Committee {
 }
 
 impl Committee {
-    /// A committee of one rule per class, all built alike. None unless they can be members, or if they read the
-    /// examples in an order that their own mistakes give.
+    /// A committee of one rule per class, all built alike. None if they cannot be members, or if their own mistakes
+    /// decide the order in which they read the examples.
     pub fn new(mut members: Vec<Box<dyn Rule>>) -> Option<Self> {
         let order = member(members.first_mut()?)?.order();
         let decisions = Vec::with_capacity(members.len());
@@ -60,7 +61,7 @@ impl Committee {
     }
 
     /// Lets each member learn that decided wrongly on the row. Returns whether one of them changed, and the limit of
-    /// one that refused.
+    /// the first one that refused.
     fn correct(
         &mut self,
         block: &Block<'_>,

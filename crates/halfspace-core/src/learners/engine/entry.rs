@@ -22,12 +22,12 @@ pub struct LearnerEntry {
     pub reading: &'static str,
     /// Form in which the learner reads examples.
     pub presentation: Presentation,
-    /// Whether the learner can learn from single examples without the rest of the sample.
+    /// Whether the learner can learn from single examples, without the rest of the sample.
     pub on_line: bool,
     /// Growth of the time per example.
     pub pace: Pace,
-    /// Rules that let the learner stop with a confidence. The default comes first. The list is empty if no
-    /// rule is proved for this learner.
+    /// Rules that let the learner stop with a confidence, the default first. Empty if no rule is proved for this
+    /// learner.
     pub confidence_rules: &'static [StopRule],
     /// Whether the learner changes its predictions only after a mistake.
     pub is_conservative: bool,
@@ -79,12 +79,11 @@ pub enum DefaultStop {
     Confidence,
     /// The given number of passes.
     Passes(u64),
-    /// The given number of passes. An unlimited stream of fresh examples ends at confidence 0.99 under
-    /// `anytime`.
+    /// The given number of passes. An unlimited stream of fresh examples ends at confidence 0.99 under `anytime`.
     PassesOrConfidence(u64),
     /// The given number of mistakes.
     Mistakes(u64),
-    /// Limits of the learner itself. They are parameters or stand in the learner's description.
+    /// Limits of the learner itself, which are parameters or stand in its description.
     Own,
 }
 

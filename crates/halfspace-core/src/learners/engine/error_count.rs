@@ -1,4 +1,4 @@
-//! Counts of the errors of a hypothesis among examples, by one thread or with helpers.
+//! Counts the errors of a hypothesis among examples, on one thread or with helpers.
 
 use crate::bits::{BLOCK_ROWS, BitVector};
 use crate::learners::engine::helpers;
@@ -15,7 +15,7 @@ use crate::learners::sample::source::Stream;
 /// Words of work per example up to which a block of 64 examples is one piece.
 const EXAMPLE_WORDS_MAX: u64 = helpers::PIECE_WORDS_MAX / BLOCK_ROWS as u64;
 
-/// Errors among some examples. `ones` is the number of 1 bits in these examples, if it was counted.
+/// Errors among some examples. `ones` is the number of their 1 bits, if it was counted.
 pub(crate) struct CountedErrors {
     pub training: Training,
     pub ones: Option<u64>,
@@ -42,9 +42,9 @@ impl CountedErrors {
     }
 }
 
-/// Counts the errors of the hypothesis among the first `examples` of a stream, without the places of `except`.
-/// Returns none if the run must end before the count is complete. After the time limit the count continues, unless
-/// the examples are slow to read or slow to classify.
+/// Counts the errors of the hypothesis among the first `examples` of a stream, leaving out the places of `except`.
+/// Returns none if the run must end before the count is complete. The time limit alone does not end it, unless the
+/// examples are slow to read or slow to classify.
 pub(crate) fn errors_among(
     predictor: &Predictor,
     stream: &mut dyn Stream,
@@ -83,7 +83,7 @@ struct ErrorCount<'a> {
 }
 
 impl ErrorCount<'_> {
-    /// Counts the errors among the next `examples` of a stream. `place` is the position of the first example. Returns
+    /// Counts the errors among the next `examples` of a stream, the first of which has the position `place`. Returns
     /// none if the run must end before the count is complete.
     fn among(
         &self,
@@ -137,7 +137,7 @@ impl ErrorCount<'_> {
         }
     }
 
-    /// The errors among the first `rows` of a block. `place` is the position of the first row.
+    /// The errors among the first `rows` of a block, which begins at the position `place`.
     fn of_block(
         &self,
         block: &Block<'_>,

@@ -1,7 +1,7 @@
 //! Evaluation of a hypothesis on labelled examples.
 //!
-//! This file owns the counts by label and prediction, and the list of the first wrong examples. `predict.rs`
-//! computes the decisions.
+//! This file owns the counts by label and prediction, and the list of the first wrong examples. The decisions come
+//! from `predict.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,13 @@ use crate::learners::sample::examples::{Examples, LabelKind};
 /// Largest number of wrong examples that an evaluation lists.
 pub const WRONG_EXAMPLES_MAX: usize = 100;
 
-/// Result of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     /// Number of examples by label and prediction.
     pub confusion: Confusion,
     /// The first [`WRONG_EXAMPLES_MAX`] wrong examples in the order of the data.
     pub wrong: Vec<WrongExample>,
-    /// The interrupt that ended the evaluation before the last example.
+    /// What interrupted the evaluation before the last example, if anything did.
     pub interrupted: Option<Interrupt>,
 }
 
@@ -70,14 +69,14 @@ impl Confusion {
     }
 }
 
-/// Counts the errors of a hypothesis on all examples. Half-space examples count as positive. `zero` is the
-/// value of a 0 bit, see [`decide_each`].
+/// Counts the errors of a hypothesis on all examples. Half-space examples count as positive. `zero` is the value of a
+/// 0 bit, see [`decide_each`].
 ///
-/// A time limit or a cancellation ends the evaluation early. The result then contains the counts so far.
+/// A time limit or a cancellation ends the evaluation early, with the counts so far.
 ///
 /// # Errors
-/// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
-/// interrupted without a result.
+/// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was interrupted
+/// without a result.
 ///
 /// # Panics
 /// Panics if the examples have no labels or do not fit the hypothesis, see [`crate::learners::predict::check_fit`].
@@ -123,7 +122,7 @@ pub fn evaluate(
     }
 }
 
-/// Converts an evaluation to the counts of a run with one pass and no update.
+/// An evaluation as the counts of a run with one pass and no update.
 pub fn counts(confusion: &Confusion) -> Counts {
     Counts {
         examples: confusion.examples(),

@@ -2,9 +2,9 @@
 //!
 //! # Few duplicates
 //!
-//! Among m independent draws from at most K possible examples, D repeat an earlier one, and Z of the K examples do not
-//! occur. More possible examples and a uniform distribution over them make D smaller (Wong and Yue, 1973), so a bound
-//! on P(D <= d) for uniform draws from K examples holds for every other case. There are two:
+//! Among m independent draws from at most K possible examples, D repeat an earlier one, and Z of the K examples do
+//! not occur. P(D <= d) is largest with the most possible examples and a uniform distribution over them (Wong and
+//! Yue, 1973), so a bound on it for uniform draws from K examples holds for every other case. There are two:
 //!
 //! - A sequence with d duplicates takes m - d distinct examples in some order, and the duplicate at place i is one of
 //!   at most i - 1 examples. Hence `P(D = d) <= prod over i < m - d of (1 - i / K) * mu^d / d!` with
@@ -14,13 +14,13 @@
 //!   Chernoff and Hoeffding for Z = K - m + D therefore holds with the mean K p and `p = (1 - 1 / K)^m`:
 //!   `P(Z <= z) <= exp(-K KL(z / K || p))`.
 //!
-//! The first is sharp for few draws, the second for so many that nearly every example should occur. Up to
-//! `EXACT_MAX` draws the distribution itself is computed, whose terms are all positive.
+//! The first is sharp for few draws, the second for so many that nearly every example should occur. Up to `EXACT_MAX`
+//! draws we compute the distribution itself, whose terms are all positive.
 //!
 //! # Rows in order
 //!
-//! Of two independent draws that differ, each is as often the larger one, whatever their distribution. The order is the
-//! one of the first 64 features. Disjoint pairs are counted, so the pairs are independent.
+//! Of two independent draws that differ, either is equally likely to be the larger, whatever their distribution. The
+//! order is that of the first 64 features, and only disjoint pairs are counted, so that the pairs are independent.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -55,8 +55,8 @@ pub(crate) fn population(ln_population: f64) -> f64 {
     }
 }
 
-/// Bounds the probability that at most `duplicates` of `examples` draws from K examples repeat an earlier draw. Returns
-/// the logarithm of the bound.
+/// The logarithm of a bound on the probability that at most `duplicates` of `examples` draws from K examples repeat
+/// an earlier draw.
 pub(crate) fn ln_so_few_duplicates(examples: u64, duplicates: u64, ln_population: f64) -> f64 {
     let (m, d) = (examples as f64, duplicates as f64);
     if m < 2.0 {
@@ -96,7 +96,7 @@ pub(crate) fn distribution(draws: usize, population: f64) -> Vec<f64> {
     chances
 }
 
-/// The smaller one of the two bounds.
+/// The smaller of the two bounds.
 fn ln_bound(draws: f64, duplicates: f64, mu: f64, population: f64) -> f64 {
     let distinct = draws - duplicates;
     let by_duplicates = ln_by_duplicates(distinct, duplicates, mu, population);

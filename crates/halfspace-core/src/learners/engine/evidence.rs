@@ -1,21 +1,21 @@
 //! Statistical evidence against the sampling that the client declares for a sample.
 //!
-//! This file owns the counts over a sample and the tests that refute a declaration. A declaration can be
-//! refuted but never proved. In particular, no test here shows that examples are independent.
+//! This file owns the counts over a sample and the tests that refute a declaration. They can never prove one: in
+//! particular, no test here shows that examples are independent.
 //!
-//! The tests on duplicates assume m independent examples that are uniform over N possible examples. The i-th
-//! example is a duplicate with probability at most (i - 1) / N, for any earlier examples. The number D of
-//! duplicates therefore reaches a value above mu = m (m - 1) / (2 N) with probability at most
-//! `exp(D - mu - D ln(D / mu))` (Chernoff). All examples lie among x distinct ones with probability at most
-//! `C(N, x) (x / N)^m`. Labelled examples have N = 2^n. Half-space examples have N = 2^(n - 1) for odd n. For even n
-//! there are more possible examples, so both bounds remain valid.
+//! The tests on duplicates assume m independent examples that are uniform over N possible ones. Whatever the earlier
+//! examples were, the i-th is a duplicate with probability at most (i - 1) / N. The number D of duplicates therefore
+//! reaches a value above mu = m (m - 1) / (2 N) with probability at most `exp(D - mu - D ln(D / mu))` (Chernoff), and
+//! all examples lie among x distinct ones with probability at most `C(N, x) (x / N)^m`. N is 2^n for labelled
+//! examples and 2^(n - 1) for half-space examples of odd n; for even n there are more possible examples, so both
+//! bounds remain valid.
 //!
-//! The test is two-sided. An enumeration of all rows repeats nothing, and so many draws without a repetition are no
-//! draws. [`super::even_draws`] bounds the probability of so few duplicates, and counts rows in order. The declaration
-//! is refuted if one of these probabilities is below [`FALSE_ALARM`].
+//! The test is two-sided: an enumeration of all rows repeats nothing, and so many independent draws would have
+//! repeated some. [`super::even_draws`] bounds the probability of so few duplicates, and counts rows in order. The
+//! declaration is refuted if one of these probabilities is below [`FALSE_ALARM`].
 //!
-//! Two further tests apply. The bits of uniform examples are fair coins (Hoeffding). A declared sampling has
-//! no noise, so no row may appear with both labels.
+//! Two further tests apply. The bits of uniform examples are fair coins (Hoeffding), and since a declared sampling
+//! has no noise, no row may appear with both labels.
 //!
 //! Nothing here catches rows that are even in a way that leaves duplicates, bits and order plausible: each row beside
 //! its complement, a sequence of low discrepancy among very many possible rows, or a shuffled part of an enumeration
@@ -61,10 +61,10 @@ pub struct Findings {
 }
 
 impl Evidence {
-    /// Examines a sample of Boolean examples with a declared sampling. `known` contains the duplicates and
-    /// contradictions of all examples if an earlier pass counted them. Then one pass counts the 1 bits and the
-    /// pairs in order. Otherwise the first [`EXAMPLES_MAX`] examples are compared, because a prefix of independent
-    /// examples has the same distribution.
+    /// Examines a sample of Boolean examples with a declared sampling. If an earlier pass counted the duplicates and
+    /// contradictions of all examples, `known` has them, and one more pass counts the 1 bits and the pairs in order.
+    /// Otherwise only the first [`EXAMPLES_MAX`] examples are compared, because a prefix of independent examples has
+    /// the same distribution.
     ///
     /// # Errors
     /// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
@@ -86,7 +86,7 @@ impl Evidence {
         Ok(seen.map_or_else(|Broken| Self::Unread, Self::Seen))
     }
 
-    /// Returns the reason to doubt that examples of `n` features have the declared sampling, or `None`.
+    /// The reason to doubt that examples of `n` features have the declared sampling, or `None`.
     pub fn against(&self, sampling: Sampling, n: usize) -> Option<String> {
         match self {
             Self::Seen(findings) => findings.against(sampling, n),
@@ -169,8 +169,8 @@ fn ln_so_many_duplicates(examples: u64, duplicates: u64, ln_population: f64) -> 
     ln_so_many(duplicates as f64, ln_mu)
 }
 
-/// Bounds the probability that a sum of independent rare events with mean mu reaches `count`. Returns the
-/// logarithm of the bound, or 0 if `count` is at most mu.
+/// The logarithm of a bound on the probability that a sum of independent rare events with mean mu reaches `count`, or
+/// 0 if `count` is at most mu.
 pub(crate) fn ln_so_many(count: f64, ln_mu: f64) -> f64 {
     let mu = libm::exp(ln_mu);
     if count <= mu {

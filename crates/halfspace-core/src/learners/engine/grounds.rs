@@ -1,6 +1,6 @@
 //! The facts about a run that its certificates rest on.
 //!
-//! The module `certificates` turns these facts into statements. This file states no confidence.
+//! The module `certificates` turns them into statements. This file states no confidence.
 
 use crate::bits::BitVector;
 use crate::learners::engine::error_count::errors_among;
@@ -16,7 +16,7 @@ use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 
-/// The counts of errors that the report of a run has made.
+/// The counts of errors that the report of a run has already made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     /// Errors on the examples that the learner was shown.
@@ -95,7 +95,7 @@ pub(crate) fn grounds(
     })
 }
 
-/// The number of examples that was fixed before the run. A run that its own success ended has none.
+/// The number of examples, if it was fixed before the run. A run that ended by its own success has none.
 fn fixed_examples(input: Input<'_>, reason: Reason, read: u64) -> Result<u64, String> {
     match (input, input.examples()) {
         (Input::Sample { .. }, Some(examples)) => Ok(examples),
@@ -172,7 +172,7 @@ impl Context<'_> {
         })
     }
 
-    /// Counts the errors on the first `examples` of a part, except on those of `except`.
+    /// Counts the errors on the first `examples` of a part, leaving out those of `except`.
     fn errors(
         &self,
         predictor: &Predictor,

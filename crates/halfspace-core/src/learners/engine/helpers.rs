@@ -1,10 +1,10 @@
-//! Helping threads: a run computes independent pieces on several threads.
+//! Helper threads, on which a run computes independent pieces.
 //!
 //! A run divides a part of its work into pieces and calls [`map`] or [`for_each`]. The calling thread takes one piece
-//! after another. Helpers do the same while seats are free. The results come back in the order of the pieces, so the
-//! number of threads changes no result: a caller combines the results in that order.
+//! after another, and helpers do the same while seats are free. The results come back in the order of the pieces and
+//! callers combine them in that order, so the number of threads changes no result.
 //!
-//! A helper leaves after its present piece if its seat is wanted or if the run is paused. Pieces are therefore short:
+//! A helper leaves after its present piece if its seat is wanted or the run is paused. Pieces are therefore short:
 //! about [`PIECE_WORDS_MAX`] words of work at most. A helper that panics lets the calling thread panic.
 
 use std::cell::Cell;
@@ -17,11 +17,12 @@ use std::thread;
 use crate::learners::engine::run::{HelperSeats, StopFlag};
 use crate::memory::{self, SharedGrant};
 
-/// Words of work of a piece at most, some milliseconds. A helper that is to leave computes its piece to the end.
+/// The most words of work of a piece, which take some milliseconds. A helper that is to leave finishes its piece
+/// first.
 pub const PIECE_WORDS_MAX: u64 = 1 << 24;
 
-/// Words of work from which helpers are faster than one thread, about 2 ms. On a busy machine a thread starts in some
-/// tenths of a millisecond.
+/// Words of work from which helpers are faster than one thread, about 2 ms. On a busy machine it takes some tenths of
+/// a millisecond to start a thread.
 pub const WORDS_MIN: u64 = 1 << 23;
 
 /// Whether helpers may help with `words` words of work.
@@ -29,8 +30,8 @@ pub fn are_worthwhile(stop: &StopFlag, words: u64) -> bool {
     stop.seats().is_some_and(|seats| words >= seats.words_min())
 }
 
-/// Computes `piece(index, stop)` for each index below `count` and returns the results in order. Helpers share the
-/// pieces. Each thread must poll the flag that its piece receives.
+/// Computes `piece(index, stop)` for each index below `count`, shared with helpers, and returns the results in order.
+/// Each thread must poll the flag that its piece receives.
 ///
 /// # Panics
 /// Panics if a piece panics.
@@ -48,8 +49,8 @@ pub fn map<T: Send>(
 }
 
 /// Like [`map`], but passes each result in order to `see` on the calling thread. At most `ahead` pieces are taken and
-/// wait for their turn, besides the piece that `see` reads. Pieces that have begun when `see` breaks are computed to
-/// their end.
+/// wait for their turn, besides the one that `see` reads. When `see` breaks, pieces that have begun are still
+/// computed to their end.
 ///
 /// # Panics
 /// Panics if a piece panics.
@@ -154,8 +155,8 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of helpers that could take a piece now besides the calling thread and the present helpers. Zero while
-    /// more than half of `ahead` results wait, because a helper would leave soon.
+    /// The number of further helpers that could take a piece now. Zero while more than half of `ahead` results wait,
+    /// because a new helper would soon leave again.
     fn vacancies(&self) -> usize {
         let state = self.state();
         match state.results.len() <= state.ahead / 2 {
@@ -165,7 +166,7 @@ impl<T> Queue<T> {
     }
 
     /// The next piece for a helper. None if all pieces are taken or `ahead` results wait. The helper then leaves, and
-    /// the calling thread hires another helper later.
+    /// the calling thread hires another one later.
     fn take(&self) -> Option<usize> {
         self.state().take()
     }
@@ -179,13 +180,13 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Lets no thread take another piece.
+    /// From now on, no thread takes another piece.
     fn close(&self) {
         self.state().is_closed = true;
         self.changed.notify_one();
     }
 
-    /// Waits for the next step of the calling thread. None after the last result, or after a panic of a helper.
+    /// Waits for the next step of the calling thread. None after the last result, or after a helper panicked.
     fn step(&self) -> Option<Step<T>> {
         let mut state = self.state();
         loop {
@@ -234,8 +235,8 @@ impl<T> Drop for Close<'_, T> {
     }
 }
 
-/// Counts a helper until dropped. Closes the queue if the helper panics, because the calling thread would wait for its
-/// result.
+/// Counts a helper until dropped. If the helper panics, this closes the queue, because the calling thread would wait
+/// for its result for ever.
 struct Hired<'a, T>(&'a Queue<T>);
 
 impl<'a, T> Hired<'a, T> {

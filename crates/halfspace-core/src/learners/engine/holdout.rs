@@ -1,13 +1,13 @@
-//! Selection of the examples that are held out: a uniformly random subset of fixed size, drawn from the seed.
+//! Selection of the held-out examples: a uniformly random subset of fixed size, drawn from the seed.
 //!
-//! The selection visits the examples in their order. Each example is held out with probability (examples
-//! still needed) / (examples still to come). Every subset of that size is then equally likely, and memory
-//! does not grow with the sample. C. T. Fan, M. E. Muller and I. Rezucha, Development of sampling plans by
-//! using sequential (item by item) selection techniques and digital computers (1962).
+//! The selection visits the examples in their order and holds each one out with probability (examples still needed) /
+//! (examples still to come). Every subset of that size is then equally likely, and memory does not grow with the
+//! sample. C. T. Fan, M. E. Muller and I. Rezucha, Development of sampling plans by using sequential (item by item)
+//! selection techniques and digital computers (1962).
 //!
-//! The subset depends only on the seed and on the number of examples. Stored and generated examples therefore
-//! give the same subset. If the examples are independent draws of one distribution, the remaining examples
-//! are so too. The assumption of the confidence rules therefore still holds.
+//! The subset depends only on the seed and on the number of examples, so stored and generated examples give the same
+//! one. If the examples are independent draws of one distribution, so are the remaining ones, and the assumption of
+//! the confidence rules still holds.
 
 use rand::RngExt;
 
@@ -25,8 +25,7 @@ use crate::learners::sample::source::Stream;
 pub enum HeldOut {
     /// A random subset of this share of the examples, rounded to a whole number of examples.
     Share(f64),
-    /// One part of a random division into parts of equal size. The first parts have one example more if the sizes
-    /// cannot be equal.
+    /// One part of a random division into equal parts. If they cannot be equal, the first ones have one example more.
     Fold {
         /// Number of the part, from 0.
         index: u32,
@@ -66,7 +65,7 @@ impl HeldOut {
 }
 
 impl Holdout {
-    /// Holds out some of the examples. Returns `None` if one of the parts would be empty.
+    /// Holds out some of the examples. Returns `None` if this would leave one of the two parts empty.
     pub fn new(held_out: HeldOut, examples: u64, seed: Seed) -> Option<Self> {
         let count = held_out.count(examples);
         (1..examples).contains(&count).then_some(Self {
@@ -162,7 +161,7 @@ pub struct PartOfDrawn {
     holdout: Holdout,
     part: HoldoutPart,
     choice: Choice,
-    /// State of `drawn` and `choice` before the block last requested.
+    /// State of `drawn` and `choice` before the block that was requested last.
     mark: (StreamPosition, Choice),
     bits: BlockBuffer,
 }
@@ -236,7 +235,7 @@ impl Stream for PartOfDrawn {
     }
 }
 
-/// Moves the bits of `word` at the ones of `kept` to the lowest places.
+/// Gathers the bits of `word` at the ones of `kept` in the lowest places.
 fn together(word: u64, kept: u64) -> u64 {
     let (mut gathered, mut count) = (0, 0);
     let mut left = kept;

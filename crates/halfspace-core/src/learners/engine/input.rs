@@ -1,4 +1,4 @@
-//! The examples of a training, and why a task cannot run on them.
+//! The examples of a training, and the reasons why a task cannot run on them.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ impl Input<'_> {
         }
     }
 
-    /// The number of examples, if they have an end.
+    /// The number of examples, unless the stream is unlimited.
     pub fn examples(&self) -> Option<u64> {
         match self {
             Self::Sample { data, .. } => Some(data.shape().examples as u64),
@@ -50,7 +50,7 @@ impl Input<'_> {
         }
     }
 
-    /// The declared or known origin of examples that are independent draws as far as the service knows.
+    /// The declared or known origin of the examples, if they are independent draws as far as the service knows.
     ///
     /// # Errors
     /// The missing declaration, or the evidence against the declared sampling.
@@ -67,7 +67,7 @@ impl Input<'_> {
     }
 }
 
-/// The reason why a task cannot run on its input.
+/// Why a task cannot run on its input.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TaskError {
     /// The learner does not accept this kind of data.
@@ -76,7 +76,7 @@ pub enum TaskError {
     /// The learner accepts only Boolean examples, and a value is neither 0 nor 1, or neither -1 nor 1.
     #[error("{learner} accepts Boolean examples only: values all 0/1 or all -1/1")]
     NotBoolean { learner: &'static str },
-    /// The learner's time on these data would have no reasonable bound.
+    /// The learner would take unreasonably long on these data.
     #[error("{0}")]
     Intractable(String),
     /// The stop conditions do not fit the learner or the data.

@@ -1,7 +1,7 @@
 //! The engine that all learners share: the trait of a rule, its entry, the train loop and the reports.
 //!
-//! A rule states how one example changes a hypothesis. The engine owns the passes, the order of the examples,
-//! the stop conditions, the checkpoints, the mistake curve and the sessions. The engine knows no learner.
+//! A rule states how examples change a hypothesis. Everything else is the engine's: the passes, the order of the
+//! examples, the stop conditions, the checkpoints, the mistake curve and the sessions. It knows no learner.
 
 pub mod assume;
 pub mod bound;

@@ -19,7 +19,7 @@ pub struct Termination {
     pub reason: Reason,
     /// The confidence rule that was watched, if any.
     pub rule: Option<StopRule>,
-    /// The confidence of the run as a whole. None if the run may not claim any.
+    /// The confidence of the run as a whole. None if it may not claim any.
     pub confidence: Option<f64>,
     /// The paper's claim about one hypothesis, under the rule `per-hypothesis` only.
     pub per_hypothesis_confidence: Option<f64>,
@@ -29,7 +29,7 @@ pub struct Termination {
     pub threshold: Option<u64>,
     /// The limit that ended the run and further notes, separated by semicolons.
     pub detail: Option<String>,
-    /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
+    /// Why a learner with a confidence rule claims no confidence, or what is weak about its rule.
     pub confidence_detail: Option<String>,
 }
 
@@ -56,7 +56,6 @@ pub struct Recovery {
 /// The hypothesis at the end of an earlier pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestSeen {
-    /// The hypothesis.
     pub predictor: Predictor,
     /// The pass that ended with this hypothesis, counted from 1.
     pub pass: u64,
@@ -64,11 +63,11 @@ pub struct BestSeen {
     pub training: Training,
 }
 
-/// The facts about a run. An error is the reason why a fact is missing.
+/// The facts about a run. An error says why a fact is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grounds {
-    /// The declared or known origin of the examples, if they are fresh: independent draws that the first hypothesis
-    /// does not depend on.
+    /// The declared or known origin of the examples, if they are fresh: independent draws on which the first
+    /// hypothesis does not depend.
     pub fresh: Result<Assume, String>,
     /// The distribution of independent and clean examples with a target of binary weights.
     pub sampling: Result<Sampling, String>,
@@ -76,7 +75,7 @@ pub struct Grounds {
     pub survived: Result<Tested, String>,
     /// The tests of the first pass.
     pub tested: Result<Tested, String>,
-    /// The number of examples, fixed before the run, that the signs of the weights classify correctly.
+    /// The number of examples, fixed before the run, if the signs of the weights classify all of them correctly.
     pub consistent: Result<u64, String>,
     /// The examples that reproduce the run.
     pub compressed: Result<Compressed, String>,
@@ -102,21 +101,17 @@ pub struct RunOutcome {
     pub predictor: Predictor,
     /// Whether the hypothesis is the best that the learner saw, rather than the last.
     pub is_best: bool,
-    /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than
-    /// [`Self::predictor`].
+    /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than [`Self::predictor`].
     pub best: Option<BestSeen>,
-    /// The counts of the run.
     pub counts: Counts,
-    /// The end of the run.
     pub termination: Termination,
     /// Errors on the training examples. None if the run had to end before the count.
     pub training: Option<Training>,
-    /// Errors on the held-out examples. None if no examples are held out or the run had to end before the
-    /// count.
+    /// Errors on the held-out examples. None without a hold-out, or if the run had to end before the count.
     pub holdout: Option<Training>,
     /// The bound of the learner's theorem, if there is one for this end.
     pub bound: Option<Bound>,
-    /// The reason why there is no bound.
+    /// Why there is no bound.
     pub no_bound: Option<&'static str>,
     /// The distance from the hidden target. None if the target is unknown.
     pub target: Option<Recovery>,

@@ -1,5 +1,4 @@
-//! The kinds of parameter: their ranges, their reading from JSON and from a query string, and their JSON
-//! Schema.
+//! The kinds of parameter: their ranges, how they are read from JSON and from a query string, and their JSON Schema.
 
 use std::fmt;
 
@@ -26,20 +25,19 @@ pub enum ParameterKind {
         at_most: f64,
         default: f64,
     },
-    /// A whole number in `minimum..=maximum`. The learner computes an absent one.
+    /// A whole number in `minimum..=maximum`. If absent, the learner computes it.
     Count {
         minimum: u64,
         maximum: u64,
         default: &'static str,
     },
-    /// A plain decimal above 0 of any length, exact, as a string or as a number. The learner computes an
-    /// absent one.
+    /// A plain decimal above 0 of any length, exact, as a string or as a number. If absent, the learner computes it.
     Decimal { default: &'static str },
-    /// An exact decimal above 1 and at most [`BASE_MAX`], as a string or as a number. A number in a request
-    /// is read as the written decimal. A stored number stands for its double; [`written_number`] stores any other
-    /// value as a string.
+    /// An exact decimal above 1 and at most [`BASE_MAX`], as a string or as a number. A number in a request is read
+    /// as the decimal that is written there. In storage a number stands for its double, so [`written_number`] stores
+    /// any other value as a string.
     Factor { default: f64 },
-    /// A bit string of the length of the data. An absent one is drawn at random.
+    /// A bit string of the length of the data. If absent, it is drawn at random.
     Bits,
     /// One number for all weights, or one number per weight with the bias last.
     Weights {
@@ -126,7 +124,7 @@ impl Setting {
     }
 }
 
-/// Writes a whole number without a fraction, so that 1 appears as 1.
+/// Writes whole numbers without a fraction: 1, not 1.0.
 fn number_json(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < 9e15 {
         json!(number as i64)
@@ -143,8 +141,8 @@ pub fn factor_json(base: Base) -> Value {
     }
 }
 
-/// The stored form of a number in a request. A number that would be read back as another value is stored as
-/// a string. A stored number stands for its double in a factor and for its shortest decimal in a decimal.
+/// The stored form of a number in a request: a string if the number would be read back as another value. A stored
+/// number stands for its double in a factor and for its shortest decimal in a decimal.
 pub fn written_number(is_factor: bool, text: &str) -> Value {
     let parsed = || serde_json::from_str(text).unwrap_or(Value::Null);
     let Some(decimal) = Decimal::of_json_number(text) else {
@@ -184,7 +182,7 @@ impl ParameterKind {
         }
     }
 
-    /// Checks a value. An absent value takes the default.
+    /// Checks a value, or takes the default if it is absent.
     pub(crate) fn read(&self, value: Option<&Value>) -> Result<Setting, String> {
         let value = value.filter(|value| !(value.is_null() && self.is_nullable()));
         match self {
@@ -311,8 +309,8 @@ impl ParameterKind {
     }
 }
 
-/// Reads a decimal. A number stands for its shortest decimal, so clients must send a number that a double
-/// rounds as a string.
+/// Reads a decimal. A number stands for its shortest decimal, so clients must send a number that a double would round
+/// as a string.
 fn read_decimal(value: &Value) -> Result<Decimal, String> {
     let text = match value {
         Value::String(text) => text.clone(),

@@ -25,12 +25,12 @@ pub struct Parameter {
     pub description: &'static str,
 }
 
-/// The reason why a parameter is refused.
+/// Why a parameter is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
     /// The dotted name of the parameter, as the client gave it.
     pub name: String,
-    /// The error, with the allowed values.
+    /// What is wrong, with the allowed values.
     pub detail: String,
     /// Whether no parameter has this name.
     pub unknown: bool,
@@ -48,7 +48,7 @@ struct ParameterValue {
 }
 
 impl Parameters {
-    /// The parameters of a request that gives none.
+    /// The parameters of a request that sets none.
     pub fn defaults(table: &'static [Parameter]) -> Self {
         Self::check(table, &[]).expect("defaults are in range")
     }

@@ -37,8 +37,8 @@ pub enum Phase {
         /// Finished rows of the current block.
         rows: usize,
     },
-    /// After a pass, during the evaluation of the last hypothesis of that pass. A resumed run repeats this
-    /// evaluation from the first example.
+    /// After a pass, while the last hypothesis of that pass is evaluated. A resumed run repeats this evaluation from
+    /// the first example.
     Judging,
     /// After the last pass.
     Ended(Reason),
@@ -61,7 +61,8 @@ impl Phase {
     }
 }
 
-/// The places of a pass on which the hypothesis is wrong. The bits are contiguous for any block sizes.
+/// The places of a pass at which the hypothesis is wrong. The bits follow each other without gaps, whatever the sizes
+/// of the blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Wrong {
     /// One bit per place. A set bit marks a mistake.

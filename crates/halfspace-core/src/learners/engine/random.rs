@@ -1,9 +1,9 @@
-//! Seeds and generators for every random choice of a run: one seed, one named generator and one stream per
+//! Seeds and generators for every random choice of a run: one seed, one kind of generator, and one stream per
 //! purpose.
 //!
-//! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators",
-//! 2021). The streams of different purposes have different seeds. Therefore a learner that draws more
-//! numbers does not change the data that it is shown.
+//! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). The
+//! streams of different purposes have different seeds, so a learner that draws more numbers does not change the data
+//! that it is shown.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,7 +13,7 @@ use crate::bits::{BitVector, Lanes, words_for};
 /// The generator of every scalar random choice.
 pub type Generator = Xoshiro256PlusPlus;
 
-/// The largest seed that a client may give. Every JSON reader represents numbers up to this one exactly.
+/// The largest seed that a client may give. Up to here, every JSON reader represents whole numbers exactly.
 pub const SEED_MAX: u64 = (1 << 53) - 1;
 
 /// The purpose of a stream of random numbers.
@@ -50,8 +50,8 @@ impl Seed {
         Lanes::from_seed(self.stream(purpose))
     }
 
-    /// The seed of the `index`-th run of an experiment. The seed may exceed [`SEED_MAX`], because it never
-    /// leaves the program.
+    /// The seed of the `index`-th run of an experiment. It may exceed [`SEED_MAX`], because it never leaves the
+    /// program.
     #[must_use]
     pub fn child(self, index: u64) -> Self {
         Self(mixed(self.stream(Purpose::Children), index))
@@ -62,7 +62,7 @@ impl Seed {
     }
 }
 
-/// The finaliser of SplitMix64 over a seed and an index. For each index it is a bijection of the seeds.
+/// The finaliser of SplitMix64 over a seed and an index. For each index, it is a bijection of the seeds.
 fn mixed(seed: u64, index: u64) -> u64 {
     let golden = 0x9e37_79b9_7f4a_7c15_u64;
     let mut z = seed.wrapping_add(golden.wrapping_mul(index));

@@ -5,20 +5,19 @@
 pub enum Reason {
     /// A confidence rule accepted the hypothesis.
     Confident,
-    /// A pass without a mistake.
+    /// A pass had no mistake.
     Converged,
     /// A search found a hypothesis and a pass without a mistake confirmed it.
     Consistent,
     /// The data ended.
     Exhausted,
-    /// A limit was reached. The text is the name of the `stop` field or describes a limit of the rule
-    /// itself.
+    /// A limit was reached. The text is the name of the `stop` field, or describes a limit of the rule itself.
     Limit(&'static str),
     /// A client cancelled the run.
     Cancelled,
 }
 
-/// The limit of seconds as the text of [`Reason::Limit`].
+/// The time limit, as the text of [`Reason::Limit`].
 pub(crate) const MAX_SECONDS: &str = "max_seconds";
 
 impl Reason {

@@ -1,11 +1,10 @@
 //! Evidence against the declared sampling of a session, collected example by example in bounded memory.
 //!
-//! The module keeps the first rows, up to `ROWS_MAX` distinct ones, and compares later examples with them.
-//! A hit is an example that repeats a kept row. If the examples are uniform over N, the next example hits
-//! one of k kept rows with probability at most k / N. The sum of these probabilities is known before each
-//! example. Therefore the number of hits reaches d, while that sum is at most mu, with probability at most
-//! `exp(d - mu - d ln(d / mu))`. Each d has the share `1 / (d (d + 1))` of [`FALSE_ALARM`], so the
-//! declaration may be judged after any example.
+//! The module keeps the first rows, up to `ROWS_MAX` distinct ones, and compares later examples with them. A hit is
+//! an example that repeats a kept row. If the examples are uniform over N, the next one hits one of k kept rows with
+//! probability at most k / N, and the sum of these probabilities is known before each example. Therefore the number
+//! of hits reaches d, while that sum is at most mu, with probability at most `exp(d - mu - d ln(d / mu))`. Each d has
+//! the share `1 / (d (d + 1))` of [`FALSE_ALARM`], so the declaration may be judged after any example.
 //!
 //! The test is two-sided. If each kept row has a probability of at least 1 / K, then `exp(-l H) / prod(1 - p_i (1 -
 //! exp(-l)))` is a supermartingale in the hits H for l > 0. By Ville's inequality the hits are at most d, while the sum
@@ -65,7 +64,7 @@ impl Recurrences {
         }
     }
 
-    /// The reason why examples of `n` features contradict the declared sampling, if they do.
+    /// Why examples of `n` features contradict the declared sampling, if they do.
     pub fn against(&self, sampling: Sampling, n: usize) -> Option<String> {
         let refuted = |what: String| {
             let name = sampling.name();
@@ -115,7 +114,7 @@ impl Recurrences {
         None
     }
 
-    /// Bounds the probability of so few hits. Returns the logarithm.
+    /// The logarithm of a bound on the probability of so few hits.
     fn ln_so_few_hits(&self, sampling: Sampling, n: usize) -> f64 {
         // A reflected example on the hyperplane is half as probable as any other.
         let ln_each = match sampling {

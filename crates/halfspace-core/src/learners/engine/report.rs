@@ -1,5 +1,5 @@
-//! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims,
-//! target recovery and notes.
+//! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims, target
+//! recovery and notes.
 
 use crate::learners::engine::error_count::{CountedErrors, errors_among};
 use crate::learners::engine::grounds::{Counted, grounds};
@@ -19,7 +19,7 @@ use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 
-/// The share of ones below which the report advises against reading a bit as -1 or +1.
+/// The share of ones below which the report advises against reading bits as -1 and +1.
 const SPARSE: f64 = 0.05;
 
 /// The outcome of a run that ended for `reason`.
@@ -150,8 +150,7 @@ fn termination(
     }
 }
 
-/// The note that the rule of the paper accepts a hypothesis with less confidence than the request asked
-/// for.
+/// The note that the rule of the paper accepts a hypothesis with less confidence than the request asked for.
 pub(crate) fn short_note(watch: &Watch) -> Option<String> {
     let (own, asked) = (watch.own_claim()?, watch.confidence_asked());
     let is_short = watch.rule() == StopRule::PerHypothesis && own < asked;
@@ -208,9 +207,8 @@ pub(crate) fn recovery(predictor: &Predictor, input: Input<'_>) -> Option<Recove
     })
 }
 
-/// Counts the errors of the hypothesis on the examples that the learner was shown: the sample, or the part
-/// of a drawn stream that was read. Also counts the ones of these examples if the weights read bits as
-/// signs.
+/// Counts the errors of the hypothesis on the examples that the learner was shown: the sample, or the part of a drawn
+/// stream that was read. If the weights read bits as signs, also counts the ones of these examples.
 fn training_errors(
     predictor: &Predictor,
     input: Input<'_>,

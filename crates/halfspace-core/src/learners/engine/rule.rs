@@ -4,8 +4,9 @@
 //! example at a time, and a [`SearchRule`] reads the whole sample under one hypothesis before it makes the next. An
 //! on-line rule that asks for further examples after a mistake is also a [`BatchRule`].
 //!
-//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, stopping, tracing, progress and cancellation.
-//! A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
+//! Passes, stopping, tracing, progress and cancellation belong to the train loop
+//! ([`crate::learners::engine::train_loop`]). A rule knows nothing about them, so the same rule serves batch jobs and
+//! on-line sessions.
 
 use std::ops::Range;
 
@@ -26,10 +27,10 @@ use crate::learners::sample::source::{SharedSample, Stream};
 pub enum Order {
     /// The order of the data in every pass.
     Cyclic,
-    /// A new random order for each pass. Examples that come only once keep their own order.
+    /// A new random order for each pass. Examples that come only once stay in their own order.
     Shuffled,
-    /// One example drawn uniformly from all examples that the hypothesis classifies wrongly. Each
-    /// evaluation of the whole sample counts as a pass and each drawn example as a mistake.
+    /// One example, drawn uniformly from all that the hypothesis classifies wrongly. Each evaluation of the whole
+    /// sample counts as a pass, and each drawn example as a mistake.
     RandomMistake,
 }
 
@@ -53,29 +54,29 @@ impl Kind<'_> {
 
 /// A hypothesis that learns.
 pub trait Rule: Send {
-    /// How the rule learns now. The train loop asks before each pass, because a rule may go on in another way.
+    /// How the rule learns now. The train loop asks before each pass, because the answer may change.
     fn kind(&mut self) -> Kind<'_>;
 
-    /// Replaces the rule's own first hypothesis by `hypothesis`, which has the same number of features.
-    /// Called only before the first example.
+    /// Replaces the rule's own first hypothesis by `hypothesis`, which has the same number of features. Called only
+    /// before the first example.
     ///
     /// # Errors
-    /// The reason why the hypothesis does not fit the rule, with the kind of hypothesis that would fit.
+    /// Why the hypothesis does not fit the rule, with the kind of hypothesis that would.
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
 
-    /// The mask of all rows that the present hypothesis classifies wrongly. Called while the whole sample is read under
-    /// one hypothesis. For `stop`, see [`OnlineRule::first_mistake`].
+    /// The mask of all rows that the present hypothesis classifies wrongly. Called while the whole sample is read
+    /// under one hypothesis. For `stop`, see [`OnlineRule::first_mistake`].
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         self.predictor().mistakes(block, stop)
     }
 
-    /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
+    /// Receives the number of errors of the present hypothesis after it was evaluated on the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
 
     /// Called after a pass with mistakes when another pass follows, unless the pass was an evaluation.
     fn next_pass(&mut self, _: &mut Generator) {}
 
-    /// Called after a pass without a mistake, which ends the run. Returns the reason that the run reports.
+    /// Called after a pass without a mistake, which ends the run. Returns the reason to report.
     fn clean_pass(&mut self) -> Reason {
         Reason::Converged
     }
@@ -98,30 +99,29 @@ pub trait Rule: Send {
     /// The hypothesis that the learner answers with.
     fn predictor(&self) -> Predictor;
 
-    /// Writes the state of a session, or of a training that resumes elsewhere. The state leaves out
-    /// everything that follows from the parameters and the initial hypothesis. Called between two examples,
-    /// or between two blocks while the whole sample is read under one hypothesis.
+    /// Writes the state of a session, or of a training that resumes elsewhere, without anything that follows from the
+    /// parameters and the initial hypothesis. Called between two examples, or between two blocks while the whole
+    /// sample is read under one hypothesis.
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter);
 
-    /// Restores the state that [`Self::snapshot`] wrote. The rule must have been built from the same
-    /// parameters. The restored rule then behaves exactly like the rule that wrote the state.
+    /// Restores the state that [`Self::snapshot`] wrote into a rule that was built from the same parameters. It then
+    /// behaves exactly like the rule that wrote the state.
     ///
     /// # Errors
     /// An error if the bytes are not such a state. The rule is unusable then.
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 
-    /// Whether [`Self::predictor`] is the best of the run rather than the last.
+    /// Whether [`Self::predictor`] is the best hypothesis of the run rather than the last.
     fn keeps_best(&self) -> bool {
         false
     }
 
-    /// The reason why [`Self::bound`] finds no bound.
+    /// Why [`Self::bound`] finds no bound.
     fn why_no_bound(&self) -> &'static str {
         "no bound on the number of mistakes is known for this learner"
     }
 
-    /// The bound of the learner's theorem after the run has ended on `_stream` with `_counts` for
-    /// `_reason`.
+    /// The bound of the learner's theorem, after the run has ended on `_stream` with `_counts` for `_reason`.
     ///
     /// # Errors
     /// The interrupt that stopped the computation.
@@ -137,10 +137,10 @@ pub trait Rule: Send {
 }
 
 impl dyn Rule + '_ {
-    /// The rule, where only an on-line rule can be met.
+    /// The rule, in places that only on-line rules reach.
     ///
     /// # Panics
-    /// Panics before a search. Whoever begins a pass or a session has asked for the [`Kind`].
+    /// Panics if the rule is a search. Whoever begins a pass or a session has asked for the [`Kind`].
     pub(crate) fn online(&mut self) -> &mut dyn OnlineRule {
         match self.kind() {
             Kind::Online(rule) => rule,
@@ -158,12 +158,12 @@ pub trait OnlineRule: Rule {
 
     /// The first of `rows` that the present hypothesis classifies wrongly.
     ///
-    /// The loop shows each example once per pass and in order. A rule may take notes about correctly
-    /// classified examples. The hypothesis of a conservative rule stays the same meanwhile.
+    /// The loop shows each example once per pass and in order. A rule may take notes about correctly classified
+    /// examples, but the hypothesis of a conservative rule stays the same meanwhile.
     ///
-    /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
-    /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop
-    /// checks the flag before it uses the answer.
+    /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return true from
+    /// [`Self::may_break_off`]. Once the flag is raised, any answer will do, because the loop checks the flag before
+    /// it uses the answer.
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -171,9 +171,9 @@ pub trait OnlineRule: Rule {
         stop: &StopFlag,
     ) -> Option<usize>;
 
-    /// Whether the rule polls the stop flag that it receives. If so, a look at examples must not change
-    /// anything that [`Rule::snapshot`] writes, so that the state after an interrupted look equals the
-    /// state before. The answers of other rules are right at any time.
+    /// Whether the rule polls the stop flag that it receives. If so, looking at examples must not change anything
+    /// that [`Rule::snapshot`] writes, so that the state after an interrupted look equals the state before. The
+    /// answers of other rules are right at any time.
     fn may_break_off(&self) -> bool {
         false
     }
@@ -181,10 +181,10 @@ pub trait OnlineRule: Rule {
     /// Learns from row `row`, which the hypothesis classified wrongly.
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
-    /// Reads `rows` in order and learns from each mistake. The method ends early after `mistakes_max` mistakes,
-    /// which is at least 1, and after an update of the kind [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is
-    /// raised, it may also end before a row, which it then leaves as it was; a rule that
-    /// [may break off](Self::may_break_off) must.
+    /// Reads `rows` in order and learns from each mistake. Ends early after `mistakes_max` mistakes, which is at
+    /// least 1, and after an update of the kind [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is raised,
+    /// it may also end before a row, which it then leaves as it was; a rule that [may break off](Self::may_break_off)
+    /// must.
     ///
     /// A rule that overrides the method must have the same effect, unless it learns from rows that are no mistakes.
     fn learn(
@@ -198,9 +198,9 @@ pub trait OnlineRule: Rule {
         learn_one_by_one(self, block, rows, mistakes_max, stop, random)
     }
 
-    /// Prepares work on the next examples of a sample with helpers, before a block is read. A rule that reads only bits
-    /// gets no real sample. The hypothesis may change before the last of them. Called only for the orders
-    /// [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see [`Self::first_mistake`].
+    /// Prepares work on the next examples of a sample with helpers, before a block is read. The hypothesis may change
+    /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`], and with real
+    /// samples only for rules that read them. For `stop`, see [`Self::first_mistake`].
     fn look_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) {}
 
     /// The rule, if an update may ask for further examples.
@@ -208,20 +208,20 @@ pub trait OnlineRule: Rule {
         None
     }
 
-    /// The rule, if it can be the member of a committee.
+    /// The rule, if it can be a member of a committee.
     fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
         None
     }
 }
 
-/// An on-line rule that can be the member of a committee. It learns from mistakes only, and a mistake is a decision for
+/// An on-line rule that can be a member of a committee. It learns from mistakes only, and a mistake is a decision for
 /// the other class.
 pub trait MemberRule: OnlineRule {
     /// The decision of the present hypothesis on row `row`. For `stop`, see [`OnlineRule::first_mistake`].
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision;
 }
 
-/// An on-line rule that learns from a mistake and further examples together: see [`Update::Awaiting`].
+/// An on-line rule that learns from a mistake together with further examples: see [`Update::Awaiting`].
 pub trait BatchRule: OnlineRule {
     /// The number of further examples that the rule consumes untested before the next test.
     fn batch_remaining(&self) -> u64;
@@ -232,15 +232,15 @@ pub trait BatchRule: OnlineRule {
 
 /// A rule that reads the whole sample with [`Rule::mistakes`], then makes the next hypothesis.
 pub trait SearchRule: Rule {
-    /// The masks of [`Rule::mistakes`] for the next blocks of a sample, computed by several threads. Empty if the rule
-    /// reads the next block alone. For `stop`, see [`OnlineRule::first_mistake`].
+    /// The masks of [`Rule::mistakes`] for the next blocks of a sample, computed by several threads. Empty if the
+    /// rule prefers to read the next block alone. For `stop`, see [`OnlineRule::first_mistake`].
     fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64>;
 
     /// Makes the next hypothesis after a pass with errors.
     fn search(&mut self, random: &mut Generator) -> Update;
 }
 
-/// [`OnlineRule::learn`] by its definition.
+/// What [`OnlineRule::learn`] does by definition.
 pub fn learn_one_by_one<R: OnlineRule + ?Sized>(
     rule: &mut R,
     block: &Block<'_>,

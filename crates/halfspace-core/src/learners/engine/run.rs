@@ -1,6 +1,6 @@
 //! The interface between a run and its owner: limits, stop flag, counts, progress cells and checkpoints.
 //!
-//! A run has no clock. The owner of the clock raises the flag when the time is over.
+//! A run has no clock. Its owner has one, and raises the flag when the time is over.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -17,20 +17,20 @@ pub enum Interrupt {
     TimeLimit = 2,
     /// A client cancelled the run. The run keeps everything learnt so far.
     Cancelled = 3,
-    /// The process must stop the run. The run is resumed later or starts again from the beginning.
+    /// The process must stop the run, which is resumed later or starts again from the beginning.
     Suspended = 4,
     /// The examples could not be read to their end, so every result of the run is useless.
     Unreadable = 5,
-    /// The next allocation of the run does not fit into its memory grant.
+    /// The next allocation of the run does not fit its memory grant.
     Memory = 6,
 }
 
-/// Seats for threads that help runs. The owner of the seats decides how many helpers there are at any moment.
+/// Seats for threads that help runs. Their owner decides how many helpers there are at any moment.
 pub trait HelperSeats: fmt::Debug + Send + Sync {
     /// Takes a seat. Returns false if no seat is free.
     fn enter(&self) -> bool;
 
-    /// Whether a helper may compute another piece. The helper has left its seat if not.
+    /// Whether a helper may compute another piece. If not, it has left its seat with this call.
     fn stay(&self) -> bool;
 
     /// Leaves a seat.
@@ -40,17 +40,15 @@ pub trait HelperSeats: fmt::Debug + Send + Sync {
     fn words_min(&self) -> u64;
 }
 
-/// The flag that stops or pauses a run. A run polls its flag at least once per 2^24 words of work.
+/// The flag that stops or pauses a run, which polls it at least once per 2^24 words of work. Clones share one flag.
 ///
-/// A paused run waits at its next look at the flag. A pause is less urgent than any interrupt.
-///
-/// Clones share one flag.
+/// A paused run waits when it next polls the flag. A pause is less urgent than any interrupt.
 ///
 /// The flag also names the threads that may help the run: see [`crate::learners::engine::helpers`].
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     flag: Arc<Flag>,
-    /// Seats for threads that help. None for a run on one thread.
+    /// Seats for helper threads. None for a run on one thread.
     seats: Option<Arc<dyn HelperSeats>>,
     /// Whether a helper polls the flag. A helper never waits.
     is_helper: bool,
@@ -104,7 +102,7 @@ impl StopFlag {
         self.flag.wake();
     }
 
-    /// Asks the run to wait at its next look at the flag.
+    /// Asks the run to wait when it next polls the flag.
     pub fn pause(&self) {
         let _ = self.swap(RUNS, PAUSED);
     }
@@ -120,8 +118,8 @@ impl StopFlag {
         *self.flag.lock()
     }
 
-    /// The reason to stop, if there is one. Waits while the run is paused. This call also compares the
-    /// memory of the run with its grant.
+    /// The reason to stop, if there is one. Waits while the run is paused, and compares the memory of the run with
+    /// its grant.
     pub fn raised(&self) -> Option<Interrupt> {
         if self.is_paused() && !self.is_helper {
             self.flag.park();
@@ -132,8 +130,8 @@ impl StopFlag {
         self.look()
     }
 
-    /// The reason to stop, if there is one. Unlike [`Self::raised`], this call never waits: it serves
-    /// observers of the run.
+    /// The reason to stop, if there is one. Unlike [`Self::raised`] it never waits, so that observers of the run can
+    /// call it.
     #[inline]
     pub fn look(&self) -> Option<Interrupt> {
         match self.flag.state.load(Ordering::Relaxed) {
@@ -152,7 +150,7 @@ impl StopFlag {
     }
 }
 
-/// Cancels a run when dropped. The caller that waits for the run holds this guard.
+/// Cancels a run when dropped. Whoever waits for the run holds this guard.
 #[derive(Debug, Default)]
 pub struct CancelOnDrop(StopFlag);
 
@@ -191,8 +189,8 @@ impl Flag {
         *is_parked = false;
     }
 
-    /// Wakes a parked run, which then reads the state again. The lock ensures that the run is not between
-    /// its look at the state and its wait.
+    /// Wakes a parked run, which then reads the state again. Thanks to the lock, the run cannot be between its look
+    /// at the state and its wait.
     fn wake(&self) {
         let is_parked = self.lock();
         // Without a waiter, the notification would still be a call of the kernel.
@@ -207,9 +205,9 @@ impl Flag {
 pub struct Counts {
     /// Examples read: tested, or consumed by a batch.
     pub examples: u64,
-    /// Failed tests of the current hypothesis.
+    /// Failed tests of the hypothesis: by one example, or by the whole sample for a search.
     pub mistakes: u64,
-    /// Mistakes that changed the hypothesis.
+    /// Changes of the hypothesis. Some rules also change it on examples that are no mistakes.
     pub updates: u64,
     /// Passes that have begun, including the last one without a mistake.
     pub passes: u64,
@@ -235,17 +233,17 @@ impl Counts {
     }
 }
 
-/// Receives the states of a run so that another run can resume from them. The implementor owns the clock
-/// and knows the cost of a state.
+/// Receives the states of a run, from which another run can resume. The implementor owns the clock and knows what a
+/// state costs.
 pub trait Checkpoints: fmt::Debug + Send + Sync {
     /// Whether a state is wanted now. The run asks often.
     fn is_wanted(&self) -> bool;
 
-    /// Receives a state and the counts in that state. `write` returns the bytes of the state, or none if
-    /// they are too many. The implementor may call `write` at most once, and the run waits meanwhile.
+    /// Receives a state and the counts in it. `write` returns the bytes of the state, or none if they are too many.
+    /// Call it at most once; the run waits meanwhile.
     fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>);
 
-    /// Called if the initial state does not belong to this run. The run then starts from the beginning.
+    /// Called if the state to resume from does not belong to this run, which then starts from the beginning.
     fn refused(&self);
 }
 
@@ -289,7 +287,7 @@ pub struct Run {
     pub checkpoints: Option<Arc<dyn Checkpoints>>,
 }
 
-/// Limits that end a run. Each limit acts after the update that reaches it.
+/// Limits that end a run, each after the update that reaches it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunLimits {
     /// Passes over the data.

@@ -1,4 +1,4 @@
-//! The examples of a run: drawn or at rest, without or with a hold-out.
+//! The examples of a run: generated or stored, with or without a hold-out.
 
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
@@ -25,7 +25,7 @@ enum ExampleSource<'a> {
 }
 
 impl<'a> RunExamples<'a> {
-    /// The examples of a task. `materialised` are the generated ones, if the learner needs them as a sample.
+    /// The examples of a task. If the learner needs generated examples as a sample, `materialised` has them.
     pub(crate) fn new(task: &'a Task, input: Input<'a>, materialised: Option<&'a Data>) -> Self {
         Self {
             task,
@@ -80,7 +80,7 @@ impl<'a> RunExamples<'a> {
         })
     }
 
-    /// The number of examples of a part, of `examples` in total. `None` if there is no such part.
+    /// The number of examples of a part, out of `examples` in total. `None` if there is no such part.
     pub(crate) fn count(&self, part: HoldoutPart, examples: u64) -> Option<u64> {
         match (self.holdout, part) {
             (Some(holdout), _) => Some(holdout.count(part)),
@@ -115,7 +115,7 @@ impl<'a> RunExamples<'a> {
         data_rows
     }
 
-    /// Whether another reading of all examples may take long, because they are drawn or not in memory.
+    /// Whether it may take long to read all examples again, because they are drawn or not in memory.
     pub(crate) fn is_slow(&self) -> bool {
         match self.source {
             ExampleSource::Generated(_) => true,

@@ -1,8 +1,7 @@
 //! The state of a run beside its rule: the counts, the limits, the confidence watch and the mistake curve.
 //!
-//! [`RunState`] shows examples to the rule, counts the results and decides when the run ends. This file knows
-//! neither passes nor the source of the examples. The train loop applies a [`RunState`] to passes, and a
-//! session applies one to incoming examples.
+//! [`RunState`] shows examples to the rule, counts the results and decides when the run ends. It knows neither passes
+//! nor the source of the examples: the train loop applies it to passes, and a session to incoming examples.
 
 use std::ops::Range;
 
@@ -21,8 +20,7 @@ use crate::learners::sample::block::Block;
 pub struct RunState {
     /// Limits that end the run.
     pub limits: RunLimits,
-    /// Watches for confidence while the examples are fresh. The train loop removes the watch after the first
-    /// pass.
+    /// Watches for confidence while the examples are fresh. The train loop removes it after the first pass.
     pub watch: Option<Watch>,
     /// The mistake curve if the task requests one.
     pub trace: Option<Trace>,
@@ -34,17 +32,16 @@ pub struct RunState {
     pub tested: Option<Tested>,
     /// Whether the examples are still those of the first pass.
     pub is_first_pass: bool,
-    /// Whether the last update returned [`Update::Awaiting`]. This flag avoids a call of the rule per
-    /// example.
+    /// Whether the last update returned [`Update::Awaiting`]. This saves a call of the rule per example.
     pub is_awaiting: bool,
 }
 
-/// The tests of the first pass over the examples. Each hypothesis met examples that it had not learnt from.
+/// The tests of the first pass, in which each hypothesis met only examples from which it had not learnt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tested {
     /// Number of tested examples. A batch consumes examples untested.
     pub examples: u64,
-    /// Examples that the present hypothesis got wrong. One more is the number of the last hypothesis.
+    /// Mistakes among these examples. The number of the last hypothesis is one more.
     pub mistakes: u64,
     /// Consistent examples since the last mistake of the pass.
     pub run_length: u64,
@@ -101,7 +98,7 @@ impl From<Interrupt> for Stop {
 }
 
 impl Stop {
-    /// Converts to the result of the train loop.
+    /// The result of the train loop.
     ///
     /// # Errors
     /// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
@@ -153,8 +150,7 @@ impl RunState {
         snapshot.generator(&self.random);
     }
 
-    /// Restores the state that [`Self::write_watch`] wrote. The writer must have had a watch if and only if
-    /// this run has one.
+    /// Restores the state that [`Self::write_watch`] wrote. Either both runs have a watch or neither has one.
     ///
     /// # Errors
     /// Returns an error if the snapshot contains no such state.
@@ -168,11 +164,11 @@ impl RunState {
     }
 
     /// Shows the rule the first of `rows`, of which there must be one, and at most `mistakes_max` mistakes. An
-    /// incomplete batch consumes examples until the batch is complete. Otherwise limits, the confidence watch or an
-    /// update may shorten the reading. A rule that breaks off may read nothing, and the step then says why.
+    /// incomplete batch consumes examples until it is complete. Otherwise limits, the confidence watch or an update
+    /// may end the reading early. A rule that breaks off may read nothing, and the step then says why.
     ///
-    /// If the stop flag of `run` is raised with a reason other than [`Interrupt::Suspended`], the state is
-    /// unusable afterwards.
+    /// If the stop flag of `run` is raised with a reason other than [`Interrupt::Suspended`], the state is unusable
+    /// afterwards.
     pub fn learn(
         &mut self,
         rule: &mut dyn OnlineRule,
@@ -232,7 +228,7 @@ impl RunState {
         (learnt, step)
     }
 
-    /// Counts the tested rows from `first` on.
+    /// Counts the tested rows from `first` on, and what the rule did with them.
     fn count_learnt(&mut self, first: usize, learnt: &Learnt) -> Step {
         let (before, examples) = (self.counts, (learnt.end - first) as u64);
         let mistakes = u64::from(learnt.mistaken.count_ones());
@@ -276,7 +272,7 @@ impl RunState {
         }
     }
 
-    /// The counts of the tests while they count.
+    /// The counts of the tests, while the examples are those of the first pass.
     fn tests(&mut self) -> Option<&mut Tested> {
         self.tested.as_mut().filter(|_| self.is_first_pass)
     }
@@ -291,7 +287,7 @@ impl RunState {
         self.count(update)
     }
 
-    /// Replaces the current hypothesis of a search, which failed on the sample, by the next one.
+    /// Replaces the hypothesis of a search, which failed on the sample, by the next one.
     ///
     /// # Errors
     /// Returns the end of the run if the search reached a limit of its own.
@@ -339,7 +335,7 @@ impl RunState {
         Some(max.saturating_sub(self.counts.examples))
     }
 
-    /// Checks the limits of examples and mistakes.
+    /// Checks the limits on examples and mistakes.
     ///
     /// # Errors
     /// Returns the end of the run with the name of the limit that was reached.

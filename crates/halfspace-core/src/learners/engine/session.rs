@@ -1,9 +1,8 @@
-//! On-line learning: a session answers examples one after another, with any interruption between them.
+//! On-line learning: a session answers examples one after another, however long it is interrupted between them.
 //!
-//! A session is a [`RunState`], the run state of the train loop, without passes. The rule, the watch and the
-//! counts are the same, but the client sends the examples. A session can write and restore its state at any
-//! position, including a batch under way and the random generator. An interrupted session therefore gives
-//! the same answers as an uninterrupted one.
+//! A session is a [`RunState`] without passes. Rule, watch and counts are those of the train loop, but the client
+//! sends the examples. A session can write and restore its state at any position, including a batch under way and the
+//! random generator, so an interrupted session gives the same answers as an uninterrupted one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +28,7 @@ use crate::learners::sample::source::{Presented, Stream};
 /// The first number of a snapshot: the version of its format.
 const VERSION: u64 = 1;
 
-/// The reason for a missing confidence claim if the client declares no sampling.
+/// Why a session claims no confidence if the client declares no sampling.
 const UNDECLARED: &str = "the examples are not declared fresh and independent (assume)";
 
 /// The learner of a session and the kind of its examples.
@@ -48,8 +47,8 @@ pub struct SessionPlan {
 /// The answer to one example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The code of the class that was predicted before the example was learnt: of two classes, 1 is the positive one.
-    /// None if a batch consumed the example untested.
+    /// The code of the class that was predicted before the example was learnt; with two classes, 1 is the positive
+    /// one. None if a batch consumed the example untested.
     pub prediction: Option<u32>,
     /// Whether the prediction was wrong.
     pub is_mistake: bool,
@@ -77,7 +76,7 @@ impl fmt::Display for SessionEnd {
     }
 }
 
-/// The reason why examples were not learnt.
+/// Why examples were not learnt.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearnError {
     /// An example does not fit the session.
@@ -100,9 +99,9 @@ pub struct Session {
     course: RunState,
     run_length: u64,
     end: Option<SessionEnd>,
-    /// Evidence against the declared sampling, collected while a claim may rest on the sampling.
+    /// Evidence against the declared sampling, collected while a claim may rest on it.
     recurrences: Recurrences,
-    /// The reason why the examples refute the declared sampling.
+    /// How the examples refute the declared sampling.
     refuted: Option<String>,
 }
 
@@ -211,8 +210,7 @@ impl Session {
     /// Learns until the examples or the session end. Returns an answer for each learnt example.
     ///
     /// # Errors
-    /// If an example does not fit, no example is learnt. If `run` was told to stop, the session is
-    /// unusable.
+    /// If an example does not fit, none is learnt. If `run` was told to stop, the session is unusable.
     pub fn learn(&mut self, data: &Data, run: &Run) -> Result<Vec<Answered>, LearnError> {
         if let Err(error) = self.check_examples(data) {
             return Err(self.first_unfit(data, error));
@@ -325,7 +323,6 @@ impl Session {
         }
     }
 
-    /// The plan of the session.
     pub fn plan(&self) -> &SessionPlan {
         &self.plan
     }
@@ -335,7 +332,7 @@ impl Session {
         self.rule.predictor()
     }
 
-    /// The counts of the session. The number of examples is the position of the session.
+    /// The counts of the session. Its position is the number of examples.
     pub fn counts(&self) -> Counts {
         self.course.counts
     }
@@ -365,7 +362,7 @@ impl Session {
         report::short_note(self.watch()?)
     }
 
-    /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
+    /// Why a learner with a confidence rule claims no confidence, or what is weak about its rule.
     pub fn confidence_detail(&self) -> Option<Cow<'static, str>> {
         let has_rules = self.plan.task.has_confidence_rules();
         let sampling = self.fresh().and_then(|()| named_sampling(&self.plan));
@@ -375,7 +372,7 @@ impl Session {
     /// Whether the examples are fresh and independent as far as the service knows.
     ///
     /// # Errors
-    /// The reason why they are not known to be.
+    /// Why they are not known to be.
     pub fn fresh(&self) -> Result<(), Cow<'static, str>> {
         match (&self.refuted, self.plan.task.start_doubt) {
             _ if self.plan.assume.is_none() => Err(UNDECLARED.into()),
@@ -391,7 +388,7 @@ impl Session {
         self.course.tested.unwrap_or_default()
     }
 
-    /// The confidence of the session as a whole. None if the session may not claim any.
+    /// The confidence of the session as a whole. None if it may not claim any.
     pub fn confidence(&self) -> Option<f64> {
         let is_accepted = self.end == Some(SessionEnd::Confident);
         Some(self.watch()?.claim(is_accepted))
@@ -404,7 +401,7 @@ fn watch(plan: &SessionPlan) -> Option<Watch> {
     stop_conditions::watch_for(&plan.task, plan.n, plan.assume.is_some(), sampling, true)
 }
 
-/// The declared distribution, or the reason why there is none.
+/// The declared distribution, or why there is none.
 fn named_sampling(plan: &SessionPlan) -> Result<Sampling, Cow<'static, str>> {
     let assume = plan.assume.ok_or(UNDECLARED)?;
     let unnamed = "assume = independent names no distribution of the examples";
@@ -415,7 +412,7 @@ fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
     task::build_for(&plan.task, plan.n, plan.real)
 }
 
-/// Checks everything about a plan that does not need its rule.
+/// Checks everything about a plan that can be checked without its rule.
 fn check(plan: &SessionPlan) -> Result<(), TaskError> {
     let entry = plan.task.entry;
     let name = entry.name;

@@ -1,8 +1,7 @@
-//! The binary format of a rule's state. A session is stored in this format, and a training resumes from it.
+//! The binary format of a rule's state, in which sessions are stored and from which trainings resume.
 //!
-//! A number takes eight bytes in little-endian order. Writer and reader agree on the order of the numbers.
-//! A snapshot leaves out everything that follows from the parameters: a rule is first built from the
-//! parameters and then restored.
+//! A number takes eight bytes in little-endian order, and writer and reader agree on the order of the numbers. What
+//! follows from the parameters is left out, because a rule is first built from them and then restored.
 
 use crate::learners::engine::random::Generator;
 
@@ -11,7 +10,6 @@ use crate::learners::engine::random::Generator;
 #[error("a snapshot of a learner's state is damaged")]
 pub struct SnapshotError;
 
-/// Writes a snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotWriter {
     bytes: Vec<u8>,
@@ -27,7 +25,7 @@ impl Default for SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// A writer for a snapshot that is useless if it is longer than `bytes_max`.
+    /// A writer for a snapshot that is of no use if it is longer than `bytes_max`.
     pub fn of_at_most(bytes_max: usize) -> Self {
         Self {
             bytes: Vec::new(),
@@ -44,7 +42,6 @@ impl SnapshotWriter {
         }
     }
 
-    /// Adds a number.
     pub fn number(&mut self, number: u64) {
         self.add(&number.to_le_bytes());
     }
@@ -62,7 +59,6 @@ impl SnapshotWriter {
         self.add(bytes);
     }
 
-    /// Adds the state of a generator.
     pub fn generator(&mut self, generator: &Generator) {
         let text = serde_json::to_vec(generator);
         self.bytes(&text.expect("a generator is four numbers"));
@@ -79,14 +75,12 @@ impl SnapshotWriter {
     }
 }
 
-/// Reads a snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotReader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> SnapshotReader<'a> {
-    /// Starts at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -112,10 +106,10 @@ impl<'a> SnapshotReader<'a> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    /// The next number as a count of items that take at least eight bytes each.
+    /// The next number, as a count of items that take at least eight bytes each.
     ///
     /// # Errors
-    /// An error if the rest is too short for that many items.
+    /// An error if the rest is too short for so many items.
     pub fn count(&mut self) -> Result<usize, SnapshotError> {
         let count = usize::try_from(self.number()?).map_err(|_| SnapshotError)?;
         if count > self.bytes.len() / size_of::<u64>() {

@@ -1,5 +1,5 @@
-//! The stop conditions of a task: checks against the learner and the data, the confidence watch of the run,
-//! and the limits completed by the learner's defaults.
+//! The stop conditions of a task: their checks against the learner and the data, the confidence watch that they ask
+//! for, and the limits, completed by the learner's defaults.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::learners::engine::task::{Task, takes_stream, task_order};
 /// The confidence of the rule `pac` if the request states none.
 const PAC_CONFIDENCE: f64 = 0.95;
 
-/// Checks that something ends the task and that its stop conditions fit the learner and the data.
+/// Checks that something ends the task, and that its stop conditions fit the learner and the data.
 ///
 /// # Errors
 /// [`TaskError::WrongStop`] with the wrong field and the reason.
@@ -74,8 +74,7 @@ pub(crate) fn check_assume(
     })
 }
 
-/// Checks that only a learner with a confidence rule is asked for confidence, and that the rule fits the
-/// examples.
+/// Checks that only a learner with a confidence rule is asked for confidence, and that the rule fits the examples.
 pub(crate) fn check_confidence(
     task: &Task,
     n: usize,
@@ -130,7 +129,7 @@ pub(crate) fn check_confidence(
     }
 }
 
-/// Checks that some run of examples shows an error as small as the requested one.
+/// Checks that some run of examples is long enough to show an error as small as the requested one.
 fn check_error(error: f64, confidence: Option<f64>) -> Result<(), TaskError> {
     let ln_delta = libm::log(1.0 - confidence.unwrap_or(PAC_CONFIDENCE));
     if anytime_run_length(ln_delta, libm::log1p(-error), 1).is_some() {
@@ -142,8 +141,8 @@ fn check_error(error: f64, confidence: Option<f64>) -> Result<(), TaskError> {
     })
 }
 
-/// Checks that the examples are the ones that the chain of the rule `exact` describes. The other rules for a target
-/// merely claim nothing without such examples.
+/// Checks that the examples are those that the chain of the rule `exact` describes. The other rules for a target
+/// accept the task without such examples, and claim nothing.
 fn check_exact(n: usize, sampling: Result<Sampling, Cow<'static, str>>) -> Result<(), TaskError> {
     let wrong = |detail| {
         Err(TaskError::WrongStop {
@@ -168,7 +167,7 @@ fn check_exact(n: usize, sampling: Result<Sampling, Cow<'static, str>>) -> Resul
     ))
 }
 
-/// Checks that the rule `pac` meets fresh independent examples, one by one.
+/// Checks that the rule `pac` sees fresh independent examples, one by one.
 fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if task.asked_rule() != Some(StopRule::Pac) {
         return Ok(());
@@ -207,8 +206,7 @@ pub(crate) fn clean_sampling(input: Input<'_>) -> Result<Sampling, Cow<'static, 
     }
 }
 
-/// The distribution of the examples if the run may claim an identity with the target from it. The examples must be
-/// fresh and clean.
+/// The distribution of the examples, if they are fresh and clean, so that the run may claim that it found the target.
 pub(crate) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
     fresh(task, input)?;
     clean_sampling(input)
@@ -226,8 +224,7 @@ pub(crate) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
     )
 }
 
-/// The watch over examples that are fresh, and that have this distribution. `unlimited` tells that the examples come
-/// only once.
+/// The watch over examples of this distribution, if they are fresh. `unlimited` says that they come only once.
 pub(crate) fn watch_for(
     task: &Task,
     n: usize,

@@ -1,18 +1,17 @@
-//! Confidence rules: the run length at which a half-space learner may stop, and the confidence that it may
-//! claim.
+//! Confidence rules: the run length at which a learner may stop, and the confidence that it may claim.
 //!
-//! The run length is the number of consistent examples since the last mistake. A wrong hypothesis survives
-//! `r` fresh examples with probability at most `(1 - e)^r`, where `e` is the smallest error of any wrong
-//! hypothesis. A run tests many hypotheses, one after each mistake. The rules divide the allowed error
-//! `delta` differently:
+//! The run length is the number of consistent examples since the last mistake. A wrong hypothesis survives `r` fresh
+//! examples with probability at most `(1 - e)^r`, where `e` is the smallest error of any wrong hypothesis. But a run
+//! tests many hypotheses, one after each mistake, and the rules divide the allowed error `delta` among them
+//! differently:
 //!
 //! - `anytime` gives the k-th hypothesis the share `delta / (k (k + 1))`. The shares add up to `delta`.
-//! - `per-hypothesis` is the rule of Fang and Venkatesh. It gives `delta` to each hypothesis and therefore
-//!   promises nothing for a whole run.
-//! - `exact` uses the Markov chain that Directed Drift forms on fresh uniform-positive examples. The chain
-//!   yields one constant run length that keeps the error of a whole run.
-//! - `pac` is `anytime` with a requested error in place of the smallest one. The rule accepts hypotheses with at
-//!   most this error, on independent examples of any distribution.
+//! - `per-hypothesis` is the rule of Fang and Venkatesh. It gives `delta` to each hypothesis and therefore promises
+//!   nothing for a whole run.
+//! - `exact` uses the Markov chain that Directed Drift forms on fresh uniform-positive examples. The chain yields one
+//!   constant run length that keeps the error of a whole run.
+//! - `pac` is `anytime` with a requested error in place of the smallest one. It accepts hypotheses with at most this
+//!   error, on independent examples of any distribution.
 //!
 //! One software logarithm (`libm`) decides every threshold, so a threshold is the same on every machine.
 
@@ -47,11 +46,10 @@ impl Sampling {
     }
 }
 
-/// The smallest error of a hypothesis that differs from the target, reached at Hamming distance 1. Requires
-/// `n >= 1`.
+/// The smallest error of a hypothesis that differs from the target, reached at Hamming distance 1. Requires `n >= 1`.
 ///
-/// The central binomial `C(2k, k) / 4^k` is a product of `k` factors below 1. Therefore nothing overflows
-/// for any n, and the relative error stays below `k` units in the last place.
+/// The central binomial `C(2k, k) / 4^k` is a product of `k` factors below 1, so nothing overflows for any n, and the
+/// relative error stays below `k` units in the last place.
 pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
     let k = n / 2;
     let central = (1..=k)
@@ -102,13 +100,13 @@ pub struct Watch {
     confidence: f64,
     /// ln(delta), where delta = 1 - confidence.
     ln_delta: f64,
-    /// ln(1 - e): one consistent example adds this number to the logarithm of the survival probability.
+    /// ln(1 - e), which one consistent example adds to the logarithm of the survival probability.
     ln_survival: f64,
     /// The number of the tested hypothesis, from 1. Each mistake adds 1.
     run: u64,
     run_length: u64,
-    /// The run length that `rule` required when it was last computed. The present requirement is never
-    /// smaller, because it grows with `run`. [`NEVER`] if no run suffices.
+    /// The run length that `rule` required when it was last computed. Since the requirement grows with `run`, the
+    /// present one is never smaller. [`NEVER`] if no run suffices.
     threshold: u64,
 }
 
@@ -116,8 +114,8 @@ pub struct Watch {
 const NEVER: u64 = u64::MAX;
 
 impl Watch {
-    /// A watch over `n`-bit examples for a confidence in (0, 1). A hypothesis that the rule must not accept has at
-    /// least the error `error`: [`smallest_error`], or the requested error under `pac`.
+    /// A watch over `n`-bit examples for a confidence in (0, 1). Every hypothesis that the rule must not accept has
+    /// at least the error `error`: [`smallest_error`], or the requested error under `pac`.
     ///
     /// # Panics
     /// Panics under `exact` if n is too large for the chain.
@@ -136,7 +134,7 @@ impl Watch {
         watch
     }
 
-    /// The number of further consistent examples before the rule could end the run. At least 1.
+    /// How many further consistent examples are needed before the rule could end the run. At least 1.
     pub fn headroom(&self) -> u64 {
         self.threshold - self.run_length
     }
@@ -174,8 +172,7 @@ impl Watch {
         Some(threshold).filter(|threshold| *threshold != NEVER)
     }
 
-    /// The state that changes after [`Self::new`]: hypothesis number, run length and last computed
-    /// threshold.
+    /// The state that changes after [`Self::new`]: hypothesis number, run length and last computed threshold.
     pub fn state(&self) -> [u64; 3] {
         [self.run, self.run_length, self.threshold]
     }
@@ -195,20 +192,19 @@ impl Watch {
         self.confidence
     }
 
-    /// The watched rule.
     pub fn rule(&self) -> StopRule {
         self.rule
     }
 
-    /// The confidence in the present hypothesis. Over whole runs, a claim of c is wrong in at most a share
-    /// 1 - c of the runs.
+    /// The confidence in the present hypothesis. Over whole runs, a claim of c is wrong in at most a share 1 - c of
+    /// them.
     pub fn confidence(&self) -> f64 {
         let run = self.run as f64;
         (1.0 - libm::exp(libm::log(run) + libm::log(run + 1.0) + self.ln_doubt())).max(0.0)
     }
 
-    /// The confidence of the run as a whole. If a rule other than `per-hypothesis` accepted the hypothesis, this is the
-    /// requested confidence. Otherwise this is [`Self::confidence()`].
+    /// The confidence of the run as a whole: the requested one if a rule other than `per-hypothesis` accepted the
+    /// hypothesis, otherwise [`Self::confidence()`].
     pub fn claim(&self, is_accepted: bool) -> f64 {
         match self.rule {
             StopRule::Anytime | StopRule::Exact | StopRule::Pac if is_accepted => self.confidence,
@@ -249,9 +245,9 @@ impl Watch {
     }
 }
 
-/// The reason why a run claims no confidence, or the weakness of its claim. None if there is nothing to
-/// say. `sampling` is the distribution of the examples, or the reason why they are not known to be fresh.
-/// `passes` is the number of passes over them.
+/// Why a run claims no confidence, or what is weak about its claim. None if there is nothing to say. `sampling` is
+/// the distribution of the examples, or the reason why they are not known to be fresh. `passes` is the number of
+/// passes over them.
 pub fn confidence_detail(
     watch: Option<&Watch>,
     sampling: Result<Sampling, Cow<'static, str>>,
@@ -277,8 +273,8 @@ pub fn confidence_detail(
     }
 }
 
-/// ln(1 - e) for the smallest error e. One consistent example adds this number to the logarithm of the
-/// probability that a wrong hypothesis survives.
+/// ln(1 - e) for the smallest error e, which one consistent example adds to the logarithm of the probability that a
+/// wrong hypothesis survives.
 pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {
     libm::log1p(-smallest_error(n, sampling))
 }
@@ -298,7 +294,7 @@ pub fn ln_share(ln_delta: f64, hypothesis: u64) -> f64 {
     ln_delta - libm::log(k) - libm::log(k + 1.0)
 }
 
-/// The refusal of an error that no run of the hypothesis k shows, with an error that a run does show.
+/// The message that no run under the hypothesis k shows so small an error, with one that a run does show.
 pub fn too_small_an_error(error: f64, ln_delta: f64, hypothesis: u64) -> String {
     let smallest = -libm::expm1(ln_share(ln_delta, hypothesis) / RUN_LENGTH_MAX as f64);
     // Rounded up, so that the stated error is accepted.

@@ -1,4 +1,5 @@
-//! A training task and its input, with all checks and memory estimates that are possible before the run.
+//! A training task: the learner with its conditions, how its rule is built, and estimates of the memory that it
+//! needs.
 
 use std::sync::Arc;
 
@@ -22,11 +23,9 @@ const INITIAL: &str = "initial";
 /// A learner and the conditions of its training.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// The learner.
     pub entry: &'static LearnerEntry,
-    /// The parameters of the learner.
     pub parameters: Parameters,
-    /// The number of classes, at least 2. A learner tells two apart, and a committee of its rules more.
+    /// The number of classes, at least 2. A learner tells two apart, so more of them take a committee of its rules.
     pub classes: usize,
     /// The seed of every random choice.
     pub seed: Seed,
@@ -36,18 +35,16 @@ pub struct Task {
     pub rule: Option<StopRule>,
     /// The largest error that the rule `pac` accepts, in (0, 1).
     pub error: Option<f64>,
-    /// The requested limits.
     pub limits: RunLimits,
-    /// Whether the run ends in any case because the client set a time limit.
+    /// Whether the run ends in any case, because the client set a time limit.
     pub ends_by_time: bool,
     /// Whether the mistake curve is wanted.
     pub trace: bool,
-    /// The held-out examples. The learner is not shown these examples.
+    /// The examples to hold out, which the learner is not shown.
     pub holdout: Option<HeldOut>,
     /// The initial hypothesis, in place of the learner's own first one.
     pub start: Option<Arc<Predictor>>,
-    /// The reason why the first hypothesis may depend on the examples. If there is a reason, the run claims
-    /// no confidence.
+    /// Why the first hypothesis may depend on the examples. With such a reason, the run claims no confidence.
     pub start_doubt: Option<&'static str>,
     /// Evidence about the declared sampling of a sample: see [`crate::learners::engine::evidence`]. None if no
     /// claim rests on the sampling.
@@ -80,7 +77,7 @@ impl Task {
         self.rule.or(self.error.map(|_| StopRule::Pac))
     }
 
-    /// The number of rules: one for two classes, or one for each of more.
+    /// The number of rules: one for two classes, or one per class for more.
     pub fn members(&self) -> usize {
         match self.classes {
             2 => 1,
@@ -93,7 +90,7 @@ impl Task {
         !self.entry.confidence_rules.is_empty() || self.error.is_some()
     }
 
-    /// Whether the client set the first hypothesis by a parameter and chose another one than the default.
+    /// Whether the client set the first hypothesis by a parameter, to another value than the default.
     pub fn has_initial(&self) -> bool {
         let table = self.entry.parameters;
         let has = table.iter().any(|parameter| parameter.name == INITIAL);
@@ -106,8 +103,8 @@ pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
     Holdout::new(task.holdout?, input.examples()?, task.seed)
 }
 
-/// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies
-/// unless the client asked for an order.
+/// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies unless the
+/// client asked for an order.
 pub(crate) fn takes_stream(task: &Task, order: Option<Order>) -> bool {
     match order {
         Some(Order::Cyclic) => true,
@@ -124,7 +121,7 @@ pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Result<Option<Order>,
     build(task, input).map(|(mut rule, _)| rule.kind().order())
 }
 
-/// The number of examples of a pass, if a mark per example is affordable: at most 2^32 - 1.
+/// The number of examples of a pass, if one mark per example is affordable: at most 2^32 - 1.
 pub(crate) fn numbered_examples(task: &Task, input: Input<'_>) -> Option<u64> {
     let examples = input.examples().or(task.limits.max_examples)?;
     Some(examples).filter(|&examples| u32::try_from(examples).is_ok())
@@ -170,7 +167,7 @@ pub(crate) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
     build_for(task, input.n(), real)
 }
 
-/// The rule of a task for `n` Boolean or real features: of more than two classes, a committee.
+/// The rule of a task for `n` Boolean or real features. For more than two classes, it is a committee.
 pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
     let members = task.members();

@@ -1,5 +1,4 @@
-//! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the
-//! outcome.
+//! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the outcome.
 
 use crate::bits::BitVector;
 use crate::learners::engine::input::Input;
@@ -30,8 +29,8 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<RunOutcome, Int
 }
 
 /// Like [`train`], but resumes from a state that a run of the same task on the same examples handed over to its
-/// [`crate::learners::engine::run::Checkpoints`]. If the state does not fit, the run tells its own checkpoints
-/// and starts from the beginning.
+/// [`crate::learners::engine::run::Checkpoints`]. If the state does not fit, the run tells its own checkpoints and
+/// starts from the beginning.
 ///
 /// # Errors
 /// As for [`train`].
@@ -69,8 +68,8 @@ pub struct RunResult {
     pub target: Option<Recovery>,
 }
 
-/// Like [`train`], but returns only the counts and the distance from the target. No example is read again
-/// for a report.
+/// Like [`train`], but returns only the counts and the distance from the target, so no example is read again for a
+/// report.
 ///
 /// # Errors
 /// As for [`train`].
@@ -86,8 +85,8 @@ pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<RunResul
     })
 }
 
-/// Trains and calls `finish` at the end. The train loop keeps the best hypothesis beside the last if
-/// `keeps_best` is true.
+/// Trains and calls `finish` at the end. If `keeps_best` is true, the train loop keeps the best hypothesis beside the
+/// last.
 fn learn<R>(
     task: &Task,
     input: Input<'_>,

@@ -1,5 +1,5 @@
-//! The one train loop: passes, order, progress and the best hypothesis of every learner.
-//! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
+//! The one train loop: passes, order, progress and the best hypothesis of every learner. What one block of examples
+//! does to the run is decided in [`crate::learners::engine::run_state`].
 
 use crate::bits::{BLOCK_ROWS, BitVector};
 use crate::learners::engine::phase::{Best, Phase, Wrong};
@@ -24,7 +24,7 @@ pub struct TrainLoop<'r> {
     pub(crate) order: Generator,
     /// The position in the pass.
     pub(crate) phase: Phase,
-    /// Whether a state of the run was handed over as a checkpoint, or the run resumed from one.
+    /// Whether the run handed over a state as a checkpoint, or resumed from one.
     pub(crate) was_handed_over: bool,
     /// Whether the loop keeps the best hypothesis beside the last.
     pub keeps_best: bool,
@@ -38,11 +38,10 @@ pub struct TrainLoop<'r> {
 /// Bits or values per pass up to which every pass ends with an evaluation of the hypothesis.
 const EVERY_PASS_MAX: u64 = 1 << 20;
 
-/// Longer passes are evaluated once per this many passes, so evaluation adds at most a sixteenth to their
-/// cost.
+/// Longer passes are evaluated only once in so many, so evaluation adds at most a sixteenth to their cost.
 const PASSES_BETWEEN: u64 = 16;
 
-/// Words of work between two looks at the stop flag.
+/// Words of work between two polls of the stop flag.
 const WORDS_BETWEEN_LOOKS: usize = 1 << 24;
 
 /// Marks the rows of the mistakes in a block whose first example has the position `place`.
@@ -128,7 +127,7 @@ impl<'r> TrainLoop<'r> {
         self.whole_pass(sample.as_stream())
     }
 
-    /// Reads one pass or the rest of a resumed pass, then does the work between this pass and the next.
+    /// Reads one pass, or the rest of a resumed one, then does the work between this pass and the next.
     fn whole_pass(&mut self, stream: &mut dyn Stream) -> Step {
         if !matches!(self.phase, Phase::Judging) {
             self.pass(stream)?;
@@ -187,8 +186,8 @@ impl<'r> TrainLoop<'r> {
         limited
     }
 
-    /// Ends the run at the limit on passes, or prepares the next pass. The confidence rules need fresh
-    /// examples, so the watch ends with the first pass.
+    /// Ends the run at the limit on passes, or prepares the next pass. The watch ends with the first pass, because
+    /// the confidence rules need fresh examples.
     fn after_pass(&mut self, stream: &mut dyn Stream) -> Step {
         match self.course.limits.max_passes {
             Some(max) if self.course.counts.passes >= max => {
@@ -206,9 +205,9 @@ impl<'r> TrainLoop<'r> {
         }
     }
 
-    /// Counts the errors of the hypothesis at the end of a pass and keeps the best hypothesis. The count
-    /// must not take longer than learning. Therefore long passes are evaluated only now and then, and
-    /// hypotheses whose size grows with their mistakes are not evaluated.
+    /// Counts the errors of the hypothesis at the end of a pass and keeps the best hypothesis. The count must not
+    /// take longer than learning, so long passes are evaluated only now and then, and hypotheses that grow with their
+    /// mistakes never.
     fn evaluate_at_end(&mut self, stream: &mut dyn Stream) -> Step {
         let pass = self.course.counts.passes;
         let n = stream.n() as u64;
@@ -266,7 +265,7 @@ impl<'r> TrainLoop<'r> {
         self.run.progress.show(&self.course.counts);
     }
 
-    /// Learns from a block, from row `first` on. Of a block that takes long, looks at the stop flag after each mistake.
+    /// Learns from a block, from row `first` on. In a block that takes long, polls the stop flag after each mistake.
     fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
         let rows = block.rows();
         let mut row = first;
@@ -316,8 +315,8 @@ impl<'r> TrainLoop<'r> {
         self.course.mistake(self.rule.online(), &block, 0)
     }
 
-    /// One pass or the rest of a resumed pass under one hypothesis. Returns the mistakes, of which there is
-    /// at least one, because a pass without a mistake ends the run.
+    /// One pass, or the rest of a resumed one, under one hypothesis. Returns the mistakes. There is at least one,
+    /// because a pass without a mistake ends the run.
     fn evaluate(&mut self, sample: &mut dyn Sample) -> Result<Wrong, Stop> {
         self.begin_evaluating(sample)?;
         let mut done = self.phase.rows();
@@ -367,7 +366,7 @@ impl<'r> TrainLoop<'r> {
         Ok(wrong)
     }
 
-    /// Evaluates the next blocks with helpers. Returns false if the next block is to be read alone.
+    /// Evaluates the next blocks with helpers. Returns false if the next block is to be read on this thread alone.
     fn evaluate_ahead(&mut self, sample: &mut dyn Sample) -> Result<bool, Stop> {
         let (Some(shared), Kind::Search(rule)) = (sample.shared(), self.rule.kind()) else {
             return Ok(false);

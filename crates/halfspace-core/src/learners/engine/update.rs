@@ -27,8 +27,8 @@ pub struct Learnt {
     pub mistaken: u64,
     /// The mask of the rows that changed the hypothesis. A rule may also learn from a row that was no mistake.
     pub updated: u64,
-    /// The classes that were predicted. None for two classes, of which the label and the mistake tell the predicted
-    /// one.
+    /// The classes that were predicted. None with two classes, because the label and the mistake tell which was
+    /// predicted.
     pub predicted: Option<BlockCodes>,
     /// The effect of the last row that the rule learnt from. [`Update::Unchanged`] if there was none.
     pub last: Update,

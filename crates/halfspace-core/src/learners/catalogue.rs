@@ -1,7 +1,7 @@
 //! The catalogue of learners.
 //!
-//! To add a learner, add one file with its [`LearnerEntry`] and one line of [`CATALOGUE`]. No other code depends on the
-//! name of a learner.
+//! To add a learner, add one file with its [`LearnerEntry`] and one line of [`CATALOGUE`]. No other code depends on
+//! its name.
 
 use crate::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
 use crate::learners::engine::entry::LearnerEntry;

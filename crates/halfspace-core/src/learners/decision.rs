@@ -1,4 +1,4 @@
-//! The decision of a hypothesis on one example, and the score behind it. The score is exact wherever the weights are.
+//! The decision of a hypothesis on one example, and the score behind it, which is exact wherever the weights are.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,10 @@ use num_bigint::{BigInt, BigUint};
 /// Decision of a predictor on one example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The number that decides the prediction. Of more than two classes, the score of the predicted one.
+    /// The number that decides the prediction. With more than two classes, the score of the predicted one.
     pub score: Score,
-    /// The code of the predicted class. Of two classes, 1 is the positive one: the score is at least the threshold of
-    /// the hypothesis, which is 0 for most kinds.
+    /// The code of the predicted class. With two classes, 1 is the positive one: the score is at least the threshold
+    /// of the hypothesis, which is 0 for most kinds.
     pub class: u32,
 }
 
@@ -23,7 +23,7 @@ impl Decision {
         }
     }
 
-    /// Makes `class` the predicted one if its score is larger.
+    /// Predicts `class` instead if its score is larger.
     pub fn raise(&mut self, class: u32, score: Score) {
         if score.compare(&self.score) == Ordering::Greater {
             *self = Self { score, class };
@@ -50,7 +50,7 @@ pub enum Score {
     },
     /// An exact multiple of a unit that all scores of the hypothesis share. `value` is the double nearest to it.
     Multiple { units: i64, value: f64 },
-    /// Score of weights that are real by definition.
+    /// The score of weights that are real by definition.
     Real(f64),
 }
 

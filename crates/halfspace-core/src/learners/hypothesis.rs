@@ -1,8 +1,8 @@
 //! Hypotheses of all kinds of learner, and their decisions on examples.
 //!
-//! A [`Hypothesis`] contains everything that a prediction needs. Each kind of weights has a file of its own
-//! with the arithmetic of the score. This file selects the kind and owns the decision of binary weights. Only
-//! the rules of the learners change a hypothesis.
+//! A [`Hypothesis`] contains everything that a prediction needs. Each kind of weights has a file of its own with the
+//! arithmetic of its score; this file selects the kind and owns the decision of binary weights. Only the rules of the
+//! learners change a hypothesis.
 
 use std::ops::Range;
 
@@ -26,16 +26,15 @@ pub enum Hypothesis {
     BinaryWeights(BitVector),
     /// Integer or real weights with an optional bias. The prediction is +1 iff the score is >= 0.
     Linear(LinearWeights),
-    /// Powers of one base. The prediction is +1 iff the powers of the active features sum to at least a
-    /// threshold.
+    /// Powers of one base. The prediction is +1 iff the powers of the active features sum to at least a threshold.
     Winnow(WinnowWeights),
     /// Powers of one base over all nonempty monotone monomials of the features.
     KernelWinnow(KernelWinnowWeights),
-    /// Labelled examples under a kernel. The score sums the kernels of these examples with the new example,
-    /// each with the sign of its label. The prediction is +1 iff the score is >= 0.
+    /// Labelled examples under a kernel. The score of a new example is the sum of its kernels with them, each with
+    /// the sign of the label. The prediction is +1 iff the score is >= 0.
     Kernel(KernelExpansion),
-    /// Weights in [0, 1] with an inhibition. The prediction is +1 iff the mean product of inhibited weights
-    /// and features reaches a threshold.
+    /// Weights in [0, 1] with an inhibition. The prediction is +1 iff the mean product of features and inhibited
+    /// weights reaches a threshold.
     Bounded(BoundedWeights),
 }
 
@@ -64,7 +63,7 @@ impl Hypothesis {
         }
     }
 
-    /// The sign of the weight of each feature, as a weight in {-1, +1}. None for a hypothesis that has no such sign.
+    /// The sign of the weight of each feature, as a weight in {-1, +1}. None for a kind without such signs.
     pub fn signs(&self) -> Option<BitVector> {
         match self {
             Self::BinaryWeights(weights) => Some(weights.clone()),
@@ -84,8 +83,7 @@ impl Hypothesis {
         }
     }
 
-    /// Whether the hypothesis reads Boolean examples as bits. A hypothesis over real features needs them as
-    /// values.
+    /// Whether the hypothesis reads Boolean examples as bits. One over real features needs them as values.
     pub fn reads_bits(&self) -> bool {
         match self {
             Self::Linear(weights) => !weights.takes_real(),
@@ -93,8 +91,8 @@ impl Hypothesis {
         }
     }
 
-    /// Whether the hypothesis reads sparse rows. `is_zero` says that a feature that is not active counts as 0 if it is
-    /// read as a number.
+    /// Whether the hypothesis reads sparse rows. `is_zero` says that an inactive feature counts as 0 when it is read
+    /// as a number.
     pub fn takes_sparse(&self, is_zero: bool) -> bool {
         match self {
             Self::Linear(weights) => !weights.takes_real() || is_zero,
@@ -102,8 +100,8 @@ impl Hypothesis {
         }
     }
 
-    /// Checks that all examples can be decided in bounded time. The number of features must match. The inner
-    /// error states which limit the examples exceed.
+    /// Checks that all examples can be decided in bounded time, if they have the right number of features. The inner
+    /// error states which limit they exceed.
     ///
     /// # Errors
     /// Returns the interrupt if the examples cannot be read.
@@ -114,8 +112,8 @@ impl Hypothesis {
         }
     }
 
-    /// Appends the decisions on rows `rows` of a block to `out`. Once `stop` is raised, decisions may be
-    /// missing or wrong, so the caller must check the flag before using them.
+    /// Appends the decisions on rows `rows` of a block to `out`. Once `stop` is raised, decisions may be missing or
+    /// wrong, so check the flag before you use them.
     pub fn decide(
         &self,
         block: &Block<'_>,
@@ -155,8 +153,8 @@ impl Hypothesis {
         }
     }
 
-    /// Returns the mask of the rows of a block on which the hypothesis is wrong. Once `stop` is raised, the
-    /// mask may be wrong, so the caller must check the flag before using the mask.
+    /// Returns the mask of the rows of a block on which the hypothesis is wrong. Once `stop` is raised, the mask may
+    /// be wrong, so check the flag before you use it.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {

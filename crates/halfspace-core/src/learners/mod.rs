@@ -1,12 +1,12 @@
 //! Learners: pure functions of examples, parameters, a random generator and a run.
 //!
 //! - [`drift`], [`linear`], [`winnow`], [`kernel`] and [`message_passing`] hold the learners, one file each.
-//! - [`catalogue`] lists the learners.
+//! - [`catalogue`] lists them.
 //! - [`engine`] defines a learner as a [`rule`](engine::rule) with an [`entry`](engine::entry), and runs it: in one
 //!   piece by [`train`](engine::train), or example by example in a [`session`](engine::session).
 //! - [`sample`] holds the examples.
-//! - [`hypothesis`] is the answer of a learner. [`predict`] and [`evaluate`](engine::evaluate) apply a
-//!   hypothesis to examples.
+//! - [`hypothesis`] is the answer of a learner, which [`predict`] and [`evaluate`](engine::evaluate) apply to
+//!   examples.
 //! - [`arithmetic`] holds the exact numbers.
 //!
 //! The module has no clock, no async code, no SQL and no HTTP.

@@ -1,4 +1,4 @@
-//! Decisions of a hypothesis on examples, and checks that the examples fit the hypothesis.
+//! Decisions of a hypothesis on examples, and the check that the examples fit it.
 
 use std::ops::{ControlFlow, Range};
 
@@ -14,10 +14,10 @@ use crate::learners::sample::examples::Examples;
 use crate::learners::sample::parts::{PART_ROWS_MAX, Parts};
 use crate::learners::sample::source::{Presentation, Presented, Stream};
 
-/// Maximum number of pieces that wait to be shown.
+/// How many pieces may wait to be shown.
 const PIECES_AHEAD: usize = 32;
 
-/// The reason why a hypothesis cannot decide on some examples.
+/// Why a hypothesis cannot decide on some examples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// The examples have another number of features.
@@ -26,7 +26,7 @@ pub enum Misfit {
     /// The examples are real and the hypothesis reads only bits.
     #[error("the model accepts Boolean examples only: values all 0/1 or all -1/1")]
     Real,
-    /// The time for one of the examples would have no reasonable bound.
+    /// One of the examples would take unreasonably long.
     #[error("{0}")]
     Intractable(String),
     /// The examples could not be read.
@@ -34,8 +34,8 @@ pub enum Misfit {
     Unread(Interrupt),
 }
 
-/// Checks that a hypothesis can decide on the examples. A hypothesis with real weights also accepts Boolean
-/// examples, because real examples may happen to contain only zeros and ones.
+/// Checks that a hypothesis can decide on the examples. With real weights it also accepts Boolean ones, because real
+/// examples may happen to contain only zeros and ones.
 ///
 /// # Errors
 /// The reason why the hypothesis cannot decide on the examples.
@@ -54,7 +54,7 @@ pub fn check_fit(predictor: &Predictor, examples: &dyn Examples) -> Result<(), M
         .map_err(Misfit::Intractable)
 }
 
-/// Bytes of the decisions on `examples` examples that wait to be shown, if their scores fit 64 bits.
+/// Bytes of the decisions that wait to be shown when `examples` are decided, if their scores fit 64 bits.
 pub fn waiting_bytes(examples: u64) -> u64 {
     let waiting = ((PIECES_AHEAD + 1) * PART_ROWS_MAX) as u64;
     examples.min(waiting) * size_of::<Decision>() as u64
@@ -88,14 +88,15 @@ pub fn for_each_decisions_until(
     decided.expect("examples in memory are always read");
 }
 
-/// Shows `see` the decision on every example in order. Each call shows up to 64 decisions, or fewer if a
-/// decision takes long. The calls stop when `see` breaks or `stop` is raised. The second argument of `see`
-/// is a mask of the positive examples. Examples without labels count as positive.
+/// Shows `see` the decisions on all examples in order, up to 64 per call, or fewer if a decision takes long. The
+/// second argument of `see` is a mask of the positive examples; those without labels count as positive. The calls
+/// stop when `see` breaks or `stop` is raised.
 ///
-/// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client
-/// sent them. One example at a time is expanded, because doubles take 64 times the memory of bits.
+/// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client sent them.
+/// One example at a time is expanded, because doubles take 64 times the memory of bits.
 ///
-/// Helpers of the run compute decisions on samples in memory, and slow decisions on other samples, see [`helpers`].
+/// Helpers of the run compute the decisions on samples in memory, and slow decisions on other samples, see
+/// [`helpers`].
 ///
 /// # Errors
 /// The interrupt that kept the examples from being read.
@@ -133,7 +134,7 @@ pub fn decide_each(
     )
 }
 
-/// Decides on the examples of a stream on one thread. `see` may take the decisions away.
+/// Decides on the examples of a stream on one thread. `see` may take the decisions out of the vector.
 fn decide_alone(
     predictor: &Predictor,
     stream: &mut dyn Stream,

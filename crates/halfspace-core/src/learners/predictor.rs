@@ -1,4 +1,4 @@
-//! What a training makes: one hypothesis for two classes, or a committee of one for each of more.
+//! What a training produces: one hypothesis for two classes, or a committee of one per class for more.
 //!
 //! A [`Predictor`] decides on examples, and knows of its hypotheses only what every [`Hypothesis`] can tell.
 
@@ -22,8 +22,9 @@ use crate::learners::sample::examples::Examples;
 pub enum Predictor {
     /// The hypothesis that tells two classes apart.
     One(Hypothesis),
-    /// One hypothesis for each of more than two classes, all of one kind, in the order of the class codes. Each tells
-    /// its class from all others. The class with the largest score is predicted; of equal scores, the first one.
+    /// One hypothesis per class for more than two classes, all of one kind, in the order of the class codes. Each
+    /// tells its class from all others. The class with the largest score is predicted, and the first of these if
+    /// there are several.
     Committee(Vec<Hypothesis>),
 }
 
@@ -34,7 +35,7 @@ impl From<Hypothesis> for Predictor {
 }
 
 impl Predictor {
-    /// The hypothesis, if there is one alone.
+    /// The hypothesis, unless there is a committee.
     pub fn one(&self) -> Option<&Hypothesis> {
         match self {
             Self::One(hypothesis) => Some(hypothesis),
@@ -42,7 +43,7 @@ impl Predictor {
         }
     }
 
-    /// The hypotheses.
+    /// The hypotheses, also if there is only one.
     pub fn members(&self) -> &[Hypothesis] {
         match self {
             Self::One(hypothesis) => slice::from_ref(hypothesis),
@@ -50,7 +51,7 @@ impl Predictor {
         }
     }
 
-    /// The hypotheses.
+    /// The hypotheses, also if there is only one.
     pub fn into_members(self) -> Vec<Hypothesis> {
         match self {
             Self::One(hypothesis) => vec![hypothesis],
@@ -98,8 +99,8 @@ impl Predictor {
         Ok(Ok(()))
     }
 
-    /// Appends the decisions on rows `rows` of a block to `out`. Once `stop` is raised, decisions may be
-    /// missing or wrong, so the caller must check the flag before using them.
+    /// Appends the decisions on rows `rows` of a block to `out`. Once `stop` is raised, decisions may be missing or
+    /// wrong, so check the flag before you use them.
     pub fn decide(
         &self,
         block: &Block<'_>,
@@ -126,8 +127,8 @@ impl Predictor {
         }
     }
 
-    /// Returns the mask of the rows of a block of which another class is predicted than their own. Once `stop` is
-    /// raised, the mask may be wrong, so the caller must check the flag before using the mask.
+    /// Returns the mask of the rows of a block for which a wrong class is predicted. Once `stop` is raised, the mask
+    /// may be wrong, so check the flag before you use it.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         if let Self::One(hypothesis) = self {
             return hypothesis.mistakes(block, stop);

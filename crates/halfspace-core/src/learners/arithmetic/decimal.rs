@@ -1,6 +1,6 @@
 //! Exact nonnegative decimals of any size, for thresholds that no floating-point number represents.
 //!
-//! `bigdecimal` and `dashu` do not fit. Both accept more notations than a request may contain. Neither uses the
+//! `bigdecimal` and `dashu` do not fit: both accept more notations than a request may contain, and neither uses the
 //! integers of `num-bigint` 0.5, with which the exact sums compute.
 
 use std::fmt;
@@ -12,7 +12,7 @@ pub const DIGITS_MAX: usize = 10_000;
 
 /// The nonnegative number `digits / 10^places`.
 ///
-/// Invariant: `digits` ends in 0 only if `places` is 0. Equal decimals therefore have equal fields.
+/// Invariant: `digits` ends in 0 only if `places` is 0, so equal decimals have equal fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     digits: BigUint,
@@ -23,8 +23,7 @@ impl Decimal {
     /// Parses digits with at most one point between them, such as `12`, `0.5` or `1024.25`.
     ///
     /// # Errors
-    /// Returns a message that states the fault and the accepted form. The message quotes the text only if the
-    /// text is short.
+    /// Returns a message with the fault and the accepted form, which quotes the text only if it is short.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -48,8 +47,8 @@ impl Decimal {
         Ok(Self { digits, places })
     }
 
-    /// Parses a JSON number exactly, including an exponent. Returns `None` for a negative number and for more
-    /// than [`DIGITS_MAX`] digits. The magnitude of the exponent has the same limit.
+    /// Parses a JSON number exactly, including an exponent. Returns `None` if it is negative, has more than
+    /// [`DIGITS_MAX`] digits, or has an exponent beyond this limit in magnitude.
     pub fn of_json_number(text: &str) -> Option<Self> {
         let (plain, exponent) = match text.split_once(['e', 'E']) {
             Some((plain, exponent)) => (plain, exponent.parse::<i32>().ok()?),
@@ -81,7 +80,6 @@ impl Decimal {
         Self { digits, places }
     }
 
-    /// Converts a whole number.
     pub fn whole(number: BigUint) -> Self {
         Self {
             digits: number,
@@ -99,7 +97,6 @@ impl Decimal {
         self.places
     }
 
-    /// Whether the number is 0.
     pub fn is_zero(&self) -> bool {
         self.digits == BigUint::ZERO
     }

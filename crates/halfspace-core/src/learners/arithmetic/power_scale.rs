@@ -1,9 +1,9 @@
 //! Powers in fixed point, rounded down. They decide most comparisons without large integers.
 //!
-//! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If a
-//! sum of these numbers reaches the threshold, so does the exact sum. If the sum lies below the threshold by
-//! more than the possible rounding error, the exact sum lies below too.
-//! [`crate::learners::arithmetic::power_sum`] decides the remaining cases. All arithmetic is in integers.
+//! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If a sum of
+//! these numbers reaches the threshold, so does the exact sum. If it lies below the threshold by more than the
+//! possible rounding error, the exact sum lies below too. The remaining cases are decided by
+//! [`crate::learners::arithmetic::power_sum`]. All arithmetic is in integers.
 
 use num_bigint::BigUint;
 
@@ -13,9 +13,9 @@ use crate::learners::arithmetic::power_sum::Base;
 /// Bits of a power during its computation.
 const MANTISSA_BITS: u64 = 192;
 
-/// The bits of the rounding error. A power results from at most 2^8 products, and later products may
-/// multiply the rounding error of one product by up to 2^20. The error of a power of [`MANTISSA_BITS`] bits
-/// is therefore below 2 to this number, in units of its last place.
+/// The bits of the rounding error. A power results from at most 2^8 products, and later products may multiply the
+/// error of one by up to 2^20. The error of a power of [`MANTISSA_BITS`] bits is therefore below 2 to this number, in
+/// units of its last place.
 const MANTISSA_ERROR_BITS: u64 = 40;
 
 /// The scale on which the powers of one base are compared with one threshold.
@@ -105,8 +105,8 @@ impl PowerScale {
         }
     }
 
-    /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most
-    /// `inexact` of the powers are rounded. None if the rounding errors leave the answer open.
+    /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most `inexact` of
+    /// them are rounded. None if the rounding errors leave the answer open.
     pub fn reaches(&self, units: i64, inexact: usize) -> Option<bool> {
         match units {
             _ if units >= self.threshold.1 => Some(true),
@@ -115,7 +115,7 @@ impl PowerScale {
         }
     }
 
-    /// The largest units whose sum of powers lies below the threshold for certain. At most `inexact` of the powers
+    /// The largest sum of units at which the powers certainly lie below the threshold, if at most `inexact` of them
     /// are rounded.
     pub fn most_below(&self, inexact: usize) -> i64 {
         let (down, up) = self.threshold;
@@ -137,7 +137,6 @@ pub struct PowerTable {
 }
 
 impl PowerTable {
-    /// An empty table.
     pub fn new(scale: PowerScale) -> Self {
         Self {
             scale,

@@ -1,9 +1,9 @@
 //! Exact sums of powers of one base, by which the multiplicative learners decide.
 //!
-//! A weight is alpha^e with a whole exponent e, and only e is stored. Therefore 1.1 promoted 50 times and
-//! demoted 50 times is 1 again. A base is a decimal above 1 or a double. Its form is an odd whole number
-//! over a power of five, times a power of two. A sum of powers is therefore a whole number times known
-//! powers. The comparison with a decimal uses integers of unlimited size. No float decides.
+//! A weight is alpha^e with a whole exponent e, and only e is stored, so a weight that is promoted 50 times by 1.1
+//! and demoted 50 times is 1 again. A base is a decimal above 1 or a double, in the form of an odd whole number over
+//! a power of five, times a power of two. A sum of powers is therefore a whole number times known powers, and
+//! integers of unlimited size compare it with a decimal. No float decides.
 
 use num_bigint::{BigInt, BigUint};
 use num_integer::gcd;
@@ -17,14 +17,13 @@ pub const BASE_MAX: f64 = 4_294_967_296.0;
 /// The only odd prime that can divide the denominator of a decimal.
 const FIVE: u64 = 5;
 
-/// The largest number of bits of a power, above or below 1. Including the digits of a threshold and the
-/// number of features, no integer of a comparison then exceeds 2^20 bits.
+/// The largest number of bits of a power, above or below 1. With the digits of a threshold and the number of features
+/// on top, no integer of a comparison exceeds 2^20 bits.
 pub const POWER_BITS_MAX: u64 = (1 << 19) - (1 << 16);
 
 /// The base alpha of the weights, above 1 and at most [`BASE_MAX`]: exactly `odd / divisor * 2^twos`.
 ///
-/// Invariant: `odd` and `divisor`, a power of five, have no common factor. Equal numbers therefore have
-/// equal fields.
+/// Invariant: `odd` and `divisor`, a power of five, have no common factor, so equal numbers have equal fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Base {
     odd: u64,
@@ -52,8 +51,8 @@ impl Base {
         })
     }
 
-    /// A decimal as a base. None outside the range of bases, or if numerator or denominator has more than
-    /// 64 bits. Decimals of 19 digits never have more.
+    /// A decimal as a base. None outside the range of bases, or if numerator or denominator has more than 64 bits,
+    /// which never happens with up to 19 digits.
     pub fn of_decimal(decimal: &Decimal) -> Option<Self> {
         let places = decimal.places();
         let one = BigUint::from(10_u32).pow(places);
@@ -220,10 +219,9 @@ fn power(factor: u64, exponent: i64) -> BigUint {
     BigUint::from(factor).pow(exponent.unsigned_abs() as u32)
 }
 
-/// The sum over terms as a whole number. The sum is divided by `odd^lowest` and multiplied by
-/// `divisor^highest`. The sum is also divided by two to the power of `twos * lowest`, or of
-/// `twos * highest` if `twos` is negative. The two halves of the terms are summed separately, so that most
-/// multiplications have factors of similar size.
+/// The sum over terms as a whole number: divided by `odd^lowest`, multiplied by `divisor^highest`, and divided by two
+/// to the power of `twos * lowest`, or of `twos * highest` if `twos` is negative. The two halves of the terms are
+/// summed separately, so that most multiplications have factors of similar size.
 fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
     let (left, right) = match terms {
         [] => return BigUint::ZERO,

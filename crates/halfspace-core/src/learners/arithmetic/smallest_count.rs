@@ -1,13 +1,13 @@
 //! The search for the smallest count that satisfies a condition, in a bounded number of steps.
 //!
 //! A loop that counts upwards until rounded numbers satisfy its condition may never end. All such searches use this
-//! one instead: it ends after some dozens of steps even if no count satisfies the condition.
+//! one instead, which ends after some dozens of steps even if no count satisfies the condition.
 
-/// The largest run length. Up to this number, run lengths are exact as doubles and as numbers of JSON.
+/// The largest run length. Up to here, run lengths are exact as doubles and as numbers of JSON.
 pub const RUN_LENGTH_MAX: u64 = (1 << 53) - 1;
 
-/// The smallest count from 1 to `most >= 1` that satisfies the condition, or none. If a count satisfies the condition,
-/// all larger ones must satisfy it too. Asks at most `2 log2(most) + 2` times.
+/// The smallest count from 1 to `most >= 1` that satisfies the condition, or none. Once a count satisfies it, all
+/// larger ones must too. Asks at most `2 log2(most) + 2` times.
 pub fn smallest_count(most: u64, satisfies: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut few, mut enough) = (0, 1);
     while !satisfies(enough) {

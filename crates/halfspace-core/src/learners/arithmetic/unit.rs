@@ -1,12 +1,11 @@
-//! Units of weights: whole multiples of a learning rate. The weights are learnt as whole numbers and shown
-//! as multiples of the decimal form of the rate.
+//! The unit of weights that are whole multiples of a learning rate. They are learnt as whole numbers and shown as
+//! multiples of the decimal form of the rate.
 //!
-//! The mistakes of a perceptron that starts at weights 0 do not depend on the learning rate. In floating
-//! point they would: three times 0.1 is not 0.3 there, and a score of exactly 0 becomes a small number of
-//! either sign.
+//! The mistakes of a perceptron that starts at weights 0 do not depend on the learning rate. In floating point they
+//! would, because three times 0.1 is not 0.3 there and a score of exactly 0 becomes a small number of either sign.
 
-/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
-/// every JSON reader represents the weight exactly.
+/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and every JSON
+/// reader represents the weight exactly.
 pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
 
 /// The powers of ten that are doubles.
@@ -32,7 +31,7 @@ impl Unit {
         places: 0,
     };
 
-    /// The unit of this value. None unless the value is positive, finite and not far above all weights.
+    /// The unit of this value. None unless it is positive, finite and not far above all weights.
     pub fn new(value: f64) -> Option<Self> {
         if !(value > 0.0 && value.is_finite()) {
             return None;
@@ -54,7 +53,6 @@ impl Unit {
         })
     }
 
-    /// The unit as a number.
     pub fn value(self) -> f64 {
         self.value
     }
@@ -73,7 +71,7 @@ impl Unit {
         format!("{digits}e-{places}").parse().unwrap_or(f64::NAN)
     }
 
-    /// The number of units in a weight. None if the weight is no whole multiple or too large a one.
+    /// The number of units in a weight. None if the weight is no whole multiple, or too large a one.
     pub fn count(self, weight: f64) -> Option<i64> {
         let count = (weight / self.value).round();
         if count.is_nan() || count.abs() > INTEGER_WEIGHT_MAX as f64 {
@@ -83,7 +81,7 @@ impl Unit {
         (self.times(count) == weight).then_some(count)
     }
 
-    /// The numbers of units in some weights. None unless all weights are whole multiples.
+    /// The numbers of units in some weights. None unless all of them are whole multiples.
     pub fn counts<'w>(self, weights: impl IntoIterator<Item = &'w f64>) -> Option<Vec<i64>> {
         weights
             .into_iter()

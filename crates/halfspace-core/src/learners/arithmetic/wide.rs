@@ -1,10 +1,10 @@
-//! Signed integers of a fixed number of words. Sums that exceed 64 bits are computed in place, without an
-//! allocation per term.
+//! Signed integers of a fixed number of words, for sums beyond 64 bits. Terms are added in place, without an
+//! allocation each.
 
 use num_bigint::BigInt;
 
-/// A signed integer in two's complement, least significant word first. Arithmetic wraps at the width, so
-/// the creator must choose a width that holds all sums.
+/// A signed integer in two's complement, least significant word first. Arithmetic wraps at the width, so choose one
+/// that holds all sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wide(Box<[u64]>);
 
@@ -14,7 +14,6 @@ impl Wide {
         Self(vec![0; bits.div_ceil(64).max(1)].into())
     }
 
-    /// Sets the number to zero.
     pub fn clear(&mut self) {
         self.0.fill(0);
     }
@@ -32,7 +31,6 @@ impl Wide {
         self.0.copy_from_slice(words);
     }
 
-    /// Whether the number is below 0.
     pub fn is_negative(&self) -> bool {
         self.0.last().is_some_and(|word| word.cast_signed() < 0)
     }

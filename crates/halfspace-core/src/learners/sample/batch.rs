@@ -1,8 +1,8 @@
-//! Boolean blocks copied from a stream, so that several threads can read them at the same time. Samples in memory need
-//! no copy: see [`super::parts`].
+//! Boolean blocks copied from a stream, so that several threads can read them at the same time. Samples in memory
+//! need no copy: see [`super::parts`].
 //!
-//! A copy is worth its time only for a hypothesis that computes much longer than the copy takes. No hypothesis computes
-//! long enough on a real block.
+//! A copy is worth its time only if the hypothesis then computes for much longer. On a real block none computes long
+//! enough.
 
 use crate::bits::{BLOCK_ROWS, BlockBuffer, words_for};
 use crate::learners::engine::helpers::are_worthwhile;
@@ -13,10 +13,10 @@ use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::parts::words_of;
 use crate::learners::sample::source::Stream;
 
-/// Blocks of a batch at most.
+/// The most blocks of a batch.
 const BLOCKS_MAX: usize = 32;
 
-/// Bytes of a batch at most, unless one block alone has more.
+/// The most bytes of a batch, unless one block alone has more.
 const BYTES_MAX: usize = 256 << 10;
 
 /// Some blocks of a stream of Boolean examples.
@@ -34,8 +34,8 @@ struct CopiedBlock {
     reflected: u64,
 }
 
-/// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies. Other hypotheses than those
-/// named here read examples about as fast as a copy does.
+/// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies. They gain none for the
+/// kinds named here, which read examples about as fast as a copy does.
 pub fn is_worth_copying(predictor: &Predictor, examples: u64, stop: &StopFlag) -> bool {
     if let None
     | Some(Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) | Hypothesis::Bounded(_)) =
@@ -70,7 +70,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.filled
     }
@@ -80,12 +79,10 @@ impl Batch {
         self.filled == 0
     }
 
-    /// The block at a position.
     pub fn block(&self, index: usize) -> Block<'_> {
         self.blocks[index].as_block()
     }
 
-    /// The blocks in order.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         self.blocks[..self.filled].iter().map(CopiedBlock::as_block)
     }

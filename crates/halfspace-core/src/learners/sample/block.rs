@@ -1,6 +1,5 @@
-//! A block of up to 64 examples in the form in which a rule reads them.
-//!
-//! [`Block`] contains the features, the labels and the rows that were reflected to become positive examples.
+//! A block of up to 64 examples in the form in which a rule reads them: features, labels, and which rows were
+//! reflected to become positive examples.
 
 use crate::bits::{BLOCK_ROWS, BitBlock, SparseBlock, WORD_BITS};
 
@@ -14,9 +13,9 @@ pub struct Block<'a> {
     /// Bit `r` is set if row `r` has the label +1. A reflected row counts as positive.
     pub positives: u64,
     /// Bit `r` is set if row `r` is a negative example that was reflected (u <- -u). A tie on such a row is a
-    /// mistake because sgn(0) = +1.
+    /// mistake, because sgn(0) = +1.
     pub reflected: u64,
-    /// The class codes of rows of more than two classes, none of which has a label of +1 or -1.
+    /// The class codes, if there are more than two classes. No row has a label of +1 or -1 then.
     pub codes: Option<BlockCodes>,
 }
 
@@ -43,7 +42,7 @@ impl BlockFeatures<'_> {
 }
 
 impl<'a> Block<'a> {
-    /// Rows of two classes, of which none is reflected.
+    /// Rows of two classes, none of which is reflected.
     pub fn of(features: BlockFeatures<'a>, positives: u64) -> Self {
         Self {
             features,
@@ -53,7 +52,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The code of the class of row `row`. Of two classes, +1 has code 1.
+    /// The code of the class of row `row`. With two classes, +1 has code 1.
     pub fn class(&self, row: usize) -> u32 {
         match &self.codes {
             Some(codes) => codes.get(row),
@@ -61,7 +60,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The rows as the member of a committee sees them: those of its class have the label +1, all others -1.
+    /// The rows as a member of a committee sees them: those of its class have the label +1, all others -1.
     #[must_use]
     pub fn of_class(&self, code: u32) -> Self {
         let own = match &self.codes {
@@ -89,11 +88,11 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the packed bits of a block of Boolean data.
+    /// The packed bits of a block of Boolean data.
     ///
     /// # Panics
-    /// Panics if the block contains real values or sparse rows. The catalogue admits real data only to learners that
-    /// accept them, and sparse rows are packed for learners that do not.
+    /// Panics if the block contains real values or sparse rows. Learners that cannot read them never get any: the
+    /// catalogue refuses real data for them, and sparse rows are packed.
     pub fn bits(&self) -> BitBlock<'a> {
         match self.features {
             BlockFeatures::Boolean(bits) => bits,
@@ -135,7 +134,7 @@ impl WholeBlocks {
     }
 }
 
-/// Returns a mask of the first `rows` rows.
+/// A mask of the first `rows` rows.
 pub fn row_mask(rows: usize) -> u64 {
     match rows {
         BLOCK_ROWS.. => u64::MAX,
@@ -143,12 +142,11 @@ pub fn row_mask(rows: usize) -> u64 {
     }
 }
 
-/// Returns the limit and the tie mask that decide when binary weights make a mistake on a half-space example.
-/// Row `r` is a mistake iff its Hamming distance to the weights plus bit `r` of the tie mask exceeds the
-/// limit.
+/// The limit and the tie mask that decide when binary weights make a mistake on a half-space example: row `r` is a
+/// mistake iff its Hamming distance to the weights plus bit `r` of the tie mask exceeds the limit.
 ///
-/// <w, u> = n - 2 d, so a positive example is a mistake iff 2 d > n. A reflected negative example is a
-/// mistake also at 2 d = n, which is possible only for even n.
+/// <w, u> = n - 2 d, so a positive example is a mistake iff 2 d > n. A reflected negative example is a mistake also
+/// at 2 d = n, which is possible only for even n.
 pub fn half_space_limits(n: usize, reflected: u64) -> (u32, u64) {
     let ties = if n.is_multiple_of(2) { reflected } else { 0 };
     ((n / 2) as u32, ties)

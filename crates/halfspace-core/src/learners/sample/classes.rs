@@ -1,15 +1,15 @@
 //! The classes of examples, as codes in bit planes.
 //!
-//! Plane `p` has bit `p` of the code of each example, so that the examples of a class among 64 are a few word
-//! operations, and two classes take one bit an example. The codes number a list of class names, which this module does
-//! not know. A learner of two classes sees code 1 as +1 and code 0 as -1.
+//! Plane `p` has bit `p` of the code of each example. Finding the examples of a class among 64 is therefore a matter
+//! of a few word operations, and two classes take one bit per example. The codes number a list of class names, which
+//! this module does not know. A learner of two classes sees code 1 as +1 and code 0 as -1.
 
 use crate::bits::{BLOCK_ROWS, BitVector, WORD_BITS, last_word_mask};
 
 /// The most bit planes, and so the most classes: 2^16.
 pub const PLANES_MAX: usize = 16;
 
-/// Returns the number of bit planes for so many classes, at least 1.
+/// The number of bit planes for so many classes, at least 1.
 pub fn planes_for(classes: usize) -> usize {
     (classes
         .saturating_sub(1)
@@ -57,7 +57,6 @@ impl ClassCodes {
         self.planes[0].n()
     }
 
-    /// The number of bit planes.
     pub fn planes(&self) -> usize {
         self.planes.len()
     }
@@ -78,7 +77,7 @@ impl ClassCodes {
         })
     }
 
-    /// The examples with code 1 of two classes among up to 64 from `first` on, which are in one block.
+    /// The examples with code 1, of two classes, among up to 64 from `first` on, which are in one block.
     pub fn positives(&self, first: usize) -> u64 {
         debug_assert_eq!(self.planes(), 1, "two classes");
         self.planes[0].words()[first / BLOCK_ROWS] >> (first % BLOCK_ROWS)
@@ -108,7 +107,8 @@ impl ClassCodes {
         }
     }
 
-    /// Replaces each code by its entry in `codes`, which has one for each code that occurs, in `planes` planes.
+    /// Replaces each code by its entry in `codes`, which must have one for every code that occurs. The result has
+    /// `planes` planes.
     #[must_use]
     pub fn recoded(&self, codes: &[Option<u32>], planes: usize) -> Self {
         let rows = self.rows();
@@ -174,7 +174,7 @@ impl BlockCodes {
         }
     }
 
-    /// The examples with this code. Examples that do not exist have code 0.
+    /// The examples with this code. Rows beyond the last example have code 0.
     pub fn mask(&self, code: u32) -> u64 {
         let words = self.words().iter().enumerate();
         words.fold(!0, |mask, (plane, word)| match code >> plane & 1 {
@@ -183,8 +183,8 @@ impl BlockCodes {
         })
     }
 
-    /// Passes each code that one of the first `rows` examples has to `see`, with the number of these examples. Codes
-    /// may come more than once. There is at least one example.
+    /// Calls `see` with each code that one of the first `rows` examples has, and the number of these examples. Codes
+    /// may come more than once. There must be at least one example.
     pub fn count(&self, rows: usize, mut see: impl FnMut(u32, u32)) {
         match self.words() {
             [word] => {
@@ -196,7 +196,7 @@ impl BlockCodes {
         }
     }
 
-    /// Replaces each code by its entry in `codes`, in `planes` planes. Examples with a code without an entry get 0.
+    /// Replaces each code by its entry in `codes`, in `planes` planes. Examples whose code has no entry get 0.
     #[must_use]
     pub fn recoded(&self, codes: &[Option<u32>], planes: usize) -> Self {
         let mut recoded = Self::zeros(planes);

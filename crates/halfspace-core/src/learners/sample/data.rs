@@ -1,4 +1,4 @@
-//! Examples in memory: packed features and labels. The formats produce this data and the learners read it.
+//! Examples in memory: packed features and labels. The formats produce them and the learners read them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -30,7 +30,6 @@ impl RealMatrix {
         self.n
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.n
     }
@@ -46,14 +45,14 @@ impl RealMatrix {
     }
 }
 
-/// Features of all examples. Equal features are equal in every layout.
+/// Features of all examples. Equal features compare equal in every layout.
 #[derive(Clone, Debug)]
 pub enum Features {
     /// Two-valued features. Bit 1 means +1 or 1 and bit 0 means -1 or 0.
     Boolean(BitMatrix),
     /// Features that are real by definition.
     Real(RealMatrix),
-    /// Boolean or real features, of which most are 0 in most examples.
+    /// Boolean or real features, most of which are 0 in most examples.
     Sparse(SparseMatrix),
 }
 
@@ -177,7 +176,6 @@ impl From<DenseFeatures<'_>> for Features {
     }
 }
 
-/// Labels of all examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labels {
     /// Half-space examples without labels. Each example is positive by definition.
@@ -199,7 +197,7 @@ impl Labels {
         matches!(self, Self::Labelled(_))
     }
 
-    /// The signs of examples of two classes: bit 1 means +1. None for other examples.
+    /// The signs of examples of two classes, where bit 1 means +1. None for other examples.
     pub fn signs(&self) -> Option<&BitVector> {
         match self {
             Self::Labelled(codes) => codes.signs(),
@@ -239,12 +237,10 @@ impl Data {
         Self::new(self.features, labels)
     }
 
-    /// Features of all examples.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// Labels of all examples.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
@@ -265,7 +261,7 @@ impl Data {
         self.select(&rows.collect::<Vec<_>>())
     }
 
-    /// Copies the rows of these indices, of which there must be one.
+    /// Copies the rows with these indices, of which there must be at least one.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let features = match &self.features {

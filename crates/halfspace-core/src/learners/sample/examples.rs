@@ -1,7 +1,7 @@
-//! The interface to a finite sample at rest, and how its rows are read.
+//! The interface to a finite stored sample, and how its rows are read.
 //!
-//! Samples in memory implement [`Examples`] here. Samples outside memory implement the same trait elsewhere,
-//! in `formats`. Such a sample may become unreadable in the middle, so every read can fail.
+//! Samples in memory implement [`Examples`] here, samples outside memory elsewhere, in `formats`. Since the latter
+//! may become unreadable in the middle, every read can fail.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ pub trait Examples: fmt::Debug + Send + Sync {
     /// Creates a reader of the rows. Several readers may exist at the same time.
     fn reader(&self) -> Box<dyn ReadRows + '_>;
 
-    /// Returns the whole sample if it is in memory.
+    /// The whole sample, if it is in memory.
     fn in_memory(&self) -> Option<&Data>;
 }
 
@@ -42,8 +42,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Chooses the layout for examples of so many active features: sparse if that takes less than half of the bytes,
-    /// because a dense row is read faster than a sparse one of the same size.
+    /// Chooses the layout for examples with so many active features: sparse if that takes less than half of the
+    /// bytes, because a dense row is read faster than a sparse one of the same size.
     #[must_use]
     pub fn of_entries(self, entries: usize) -> Self {
         let sparse = Self {
@@ -138,17 +138,17 @@ impl LabelKind {
 
 /// Reader of the rows of one sample.
 pub trait ReadRows: fmt::Debug + Send {
-    /// Reads row `first`, which must exist, in the sample's own order. The result may contain later rows of
-    /// the same block of 64. Boolean rows are read in whole blocks unless they are sparse, so `first` must be a
-    /// multiple of 64 for them.
+    /// Reads row `first`, which must exist, in the sample's own order. The result may contain later rows of the same
+    /// 64-row block. Boolean rows are read in whole blocks unless they are sparse, so for them `first` must be a
+    /// multiple of 64.
     ///
     /// # Errors
-    /// Returns [`Interrupt::Unreadable`] if the rows cannot be read. Returns [`Interrupt::Suspended`] if the
-    /// reader was told to stop.
+    /// Returns [`Interrupt::Unreadable`] if the rows cannot be read, and [`Interrupt::Suspended`] if the reader was
+    /// told to stop.
     fn rows(&mut self, first: usize) -> Result<Rows<'_>, Interrupt>;
 
-    /// Reads one row that exists, possibly among other rows. Returns these rows and the place of the
-    /// requested row among them. This method suits readers that access rows in any order.
+    /// Reads one row that exists, possibly among other rows. Returns these rows and the place of the requested one.
+    /// This is for readers that access rows in any order.
     ///
     /// # Errors
     /// See [`Self::rows`].
@@ -165,8 +165,8 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Bit `r` is set if row `r` is positive: if it has no label or the code 1 of two classes. No row of more classes
-    /// is positive.
+    /// Bit `r` is set if row `r` is positive: if it has no label, or the code 1 of two classes. With more classes no
+    /// row is positive.
     pub fn positives(&self) -> u64 {
         match self.codes {
             None => row_mask(self.count()),
@@ -187,8 +187,8 @@ impl Rows<'_> {
     }
 }
 
-/// Passes all rows in order to `see`, with the index of the first row of each call. Sparse rows are shown in a dense
-/// form. Stops if `see` breaks.
+/// Calls `see` with all rows in order, and with the index of the first row of each call. Sparse rows are shown in a
+/// dense form. Stops if `see` breaks.
 ///
 /// # Errors
 /// Returns the interrupt if the rows cannot be read.

@@ -1,7 +1,6 @@
-//! The half-space generator: draws examples of a hidden target block by block.
+//! The generator of examples: draws them block by block and labels them by a hidden target.
 //!
-//! A [`Plan`] describes the target, the distribution, the noise and the number of examples. [`Generated`] is
-//! the stream that a plan and a seed define. `target.rs` decides which examples are positive.
+//! A [`Plan`] and a seed define the stream [`Generated`]. Which examples are positive is decided in `target.rs`.
 
 use rand::Rng;
 
@@ -19,16 +18,16 @@ use crate::learners::sample::target::{Draw, Target};
 /// Description of the examples to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Hidden concept that labels the examples.
+    /// The hidden concept that labels the examples.
     pub target: Target,
-    /// Distribution of the examples. Only binary weights have a half-space to draw from.
+    /// The distribution of the examples. Only binary weights have a half-space to draw from.
     pub sampling: Sampling,
     /// Number of examples. `None` means an unlimited stream.
     pub count: Option<u64>,
-    /// Probability that a label is flipped, in [0, 1/2]. A half-space example is negated instead.
+    /// The probability that a label is flipped, in [0, 1/2]. A half-space example is negated instead.
     pub noise: f64,
-    /// Probability of a 1 bit under [`Sampling::Uniform`], in (0, 1). The generator truncates this number to
-    /// 32 binary places.
+    /// The probability of a 1 bit under [`Sampling::Uniform`], in (0, 1), which the generator truncates to 32 binary
+    /// places.
     pub density: f64,
 }
 
@@ -55,7 +54,7 @@ impl Plan {
     }
 }
 
-/// Decides whether an example is noisy. Noise above 0 takes one uniform draw in [0, 1) per example.
+/// Whether an example is noisy. Noise above 0 takes one uniform draw in [0, 1) per example.
 pub fn is_noisy(noise: f64, random: &mut Generator) -> bool {
     let places = (1_u64 << 53) as f64;
     noise > 0.0 && ((random.next_u64() >> 11) as f64 / places) < noise
@@ -68,7 +67,7 @@ pub struct Generated {
     seed: Seed,
     presentation: Presentation,
     buffer: BlockBuffer,
-    /// Places where the next block and the block last requested begin.
+    /// Where the next block begins, and where the block that was requested last began.
     next: StreamPosition,
     mark: StreamPosition,
 }
@@ -76,8 +75,7 @@ pub struct Generated {
 /// A place in a generated stream: the states of the generators and the number of examples before this place.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamPosition {
-    /// Created at the first draw, because the creation of eight generators takes longer than all draws of a
-    /// short run.
+    /// Created at the first draw, because creating eight generators takes longer than all draws of a short run.
     lanes: Option<Lanes>,
     noise: Generator,
     produced: u64,
@@ -141,7 +139,7 @@ impl Generated {
     }
 
     /// Draws all examples of a finite plan into memory, for learners that reorder them. If `run` is stopped
-    /// in between, the sample is shorter but not empty.
+    /// meanwhile, the sample is shorter but not empty.
     ///
     /// # Panics
     /// Panics if the plan is unlimited.
@@ -212,8 +210,7 @@ impl Generated {
         })
     }
 
-    /// Draws up to 64 candidates and keeps those that the distribution allows. Returns the mask of positive
-    /// rows.
+    /// Draws up to 64 candidates and keeps those that the distribution allows. Returns the mask of positive rows.
     fn draw(&mut self) -> u64 {
         let n = self.plan.target.n();
         self.draw_bits();

@@ -1,11 +1,11 @@
-//! Sparse rows in the dense forms, for whoever reads no sparse ones.
+//! Sparse rows in the dense forms, for whoever cannot read sparse ones.
 
 use std::ops::Range;
 
 use crate::bits::{BLOCK_ROWS, BlockBuffer, SparseBlock, words_for};
 use crate::learners::sample::block::BlockFeatures;
 
-/// Values that are spread out at once, unless one row alone has more.
+/// The most values that are spread out at once, unless one row alone has more.
 const VALUES_MAX: usize = 1 << 19;
 
 /// Memory for rows in a dense form.

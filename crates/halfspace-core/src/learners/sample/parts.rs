@@ -10,13 +10,13 @@ use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::WholeBlocks;
 use crate::learners::sample::source::{Presented, SharedSample, Stream};
 
-/// Words of work per part. Taking a part costs little compared with this work.
+/// Words of work per part. Taking a part costs little beside so much work.
 const PART_WORDS: u64 = 1 << 20;
 
 /// Maximum rows per part.
 pub const PART_ROWS_MAX: usize = 512;
 
-/// Words of work per word of a decision of Winnow: 16 words of a kernel sum take as long.
+/// Words of work per word of a decision of Winnow, which takes as long as 16 words of a kernel sum.
 const WINNOW_FACTOR: u64 = 16;
 
 /// Words of work per decision, compared with a kernel sum.
@@ -35,8 +35,8 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Divides the next `examples` of a stream, and the rest of their last block. None if the stream is not in memory,
-    /// if helpers gain no time, or if a block of 64 examples takes too long for one piece.
+    /// Divides the next `examples` of a stream, together with the rest of their last block. None if the stream is not
+    /// in memory, if helpers gain no time, or if a block of 64 examples takes too long for one piece.
     pub fn of(
         stream: &'a dyn Stream,
         predictor: &Predictor,
@@ -55,7 +55,6 @@ impl<'a> Parts<'a> {
         is_worthwhile.then_some(Self { sample, size })
     }
 
-    /// The number of parts.
     pub fn count(&self) -> usize {
         self.sample.parts(self.size)
     }

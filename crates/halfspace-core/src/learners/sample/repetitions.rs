@@ -1,9 +1,9 @@
 //! Counts of examples that repeat or contradict each other, in bounded memory.
 //!
-//! A key of 112 bits identifies a row. The key is the lower part of the value of a polynomial modulo the prime 2^127 -
-//! 1 (Carter and Wegman, 1979). The words of the row are its coefficients. Each counter evaluates the polynomial at a
-//! secret random point. Two different rows of `w` words have the same key at no more than `w * 2^15` points of 2^127,
-//! so nobody can construct such rows. The counter keeps 16 bytes per example, of which 2 are the code of the class, for
+//! A row is identified by a key of 112 bits: the lower part of the value of a polynomial modulo the prime 2^127 - 1
+//! (Carter and Wegman, 1979). The words of the row are its coefficients, and each counter evaluates it at a secret
+//! random point. Two different rows of `w` words have the same key at no more than `w * 2^15` points of 2^127, so
+//! nobody can construct such rows. The counter keeps 16 bytes per example, of which 2 are the code of the class, for
 //! at most [`EXAMPLES_MAX`] examples.
 
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +24,7 @@ pub struct RepetitionCounts {
 
 /// Counts repetitions among rows that arrive one after another.
 pub struct RepetitionCounter {
-    /// The key of each row, with the class code in the lowest bits. Sorting groups the examples by row and
+    /// The key of each row, with the class code in the lowest bits, so that sorting groups the examples by row and
     /// within a row by class. None if there are too many rows.
     keys: Option<Vec<u128>>,
     polynomial: RowPolynomial,
@@ -72,13 +72,13 @@ impl RepetitionCounter {
 /// The prime 2^127 - 1.
 const PRIME: u128 = (1 << 127) - 1;
 
-/// Words of a row per step. More words make a step cheaper per word, and short rows slower.
+/// Words of a row per step. More of them make a step cheaper per word, but short rows slower.
 const STEP_WORDS: usize = 8;
 
 /// Evaluates polynomials modulo [`PRIME`] at one point.
 struct RowPolynomial {
-    /// The factors of the terms of a step: for the upper and the lower word of the value before the step, and then
-    /// for each word of the row.
+    /// The factors of the terms of a step: two for the upper and the lower word of the value before it, and one for
+    /// each word of the row.
     factors: [u128; STEP_WORDS + 2],
 }
 
@@ -99,7 +99,7 @@ impl RowPolynomial {
         Self { factors }
     }
 
-    /// Returns the value of the polynomial of a row, below 2^127. Zeros fill the last step.
+    /// The value of the polynomial of a row, below 2^127. Zeros fill the last step.
     fn value(&self, row: &[u8]) -> u128 {
         let (steps, rest) = row.as_chunks();
         let mut value = steps.iter().fold(0, |value, step| self.step(value, step));
@@ -128,7 +128,7 @@ fn product(one: u128, other: u128) -> u128 {
     sum_of_products(&[one, shifted], &[other as u64, 1])
 }
 
-/// Returns the sum of the products of factors and words modulo [`PRIME`], at most [`PRIME`]. The factors are at most
+/// The sum of the products of factors and words modulo [`PRIME`], at most [`PRIME`]. The factors are at most
 /// [`PRIME`], and there are at most 32.
 fn sum_of_products<const N: usize>(factors: &[u128; N], words: &[u64; N]) -> u128 {
     const { assert!(N <= 32) };

@@ -1,5 +1,4 @@
-//! Examples as the train loop reads them: block by block, again from the start, by index or in a random
-//! order.
+//! Examples as the train loop reads them: block by block, again from the start, by index or in a random order.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,8 +16,8 @@ use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, ReadRows};
 use crate::learners::sample::packer::Packer;
 
-/// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
-/// from, so the shuffle looks rarely.
+/// Swaps of a shuffle between two polls of the stop flag. They are rare, because an interrupted shuffle leaves no
+/// order to resume from.
 const SWAPS_BETWEEN_LOOKS: usize = 1 << 22;
 
 /// Examples in a fixed order, read block by block.
@@ -45,8 +44,8 @@ pub trait Stream: Send {
         true
     }
 
-    /// The rest of the pass, in a form that several threads read. None unless the examples are in memory and the next
-    /// example is the first of a block.
+    /// The rest of the pass, in a form that several threads can read. None unless the examples are in memory and the
+    /// next one is the first of a block.
     fn shared(&self) -> Option<SharedSample<'_>> {
         None
     }
@@ -54,7 +53,7 @@ pub trait Stream: Send {
     /// Returns to the first example.
     fn rewind(&mut self);
 
-    /// Writes the position of the last requested block, or of the first block if none was requested.
+    /// Writes the position of the block that was requested last, or of the first block if none was.
     fn mark(&self, snapshot: &mut SnapshotWriter);
 
     /// Moves to a position that [`Self::mark`] wrote. The block at that position is the next one.
@@ -81,7 +80,7 @@ pub trait Sample: Stream {
     /// The same examples as a stream.
     fn as_stream(&mut self) -> &mut dyn Stream;
 
-    /// Moves behind the next `count` examples, as if blocks of 64 were requested one after the other.
+    /// Moves behind the next `count` examples, as if they had been requested in blocks of 64.
     fn skip(&mut self, count: usize);
 }
 
@@ -102,7 +101,7 @@ impl SharedSample<'_> {
         self.examples - self.next
     }
 
-    /// The same sample as if the pass ended after the next examples.
+    /// The same sample, as if the pass ended after the next examples.
     pub fn up_to(self, next: WholeBlocks) -> Self {
         let end = self.next.saturating_add(next.rows());
         Self {
@@ -116,7 +115,7 @@ impl SharedSample<'_> {
         self.left().div_ceil(size.rows())
     }
 
-    /// The part at an index, and the positions of its examples among those that are still to be read.
+    /// Part `index`, and the positions of its examples among those that are still to be read.
     pub fn part(&self, index: usize, size: WholeBlocks) -> (Range<usize>, Presented<'_>) {
         let begin = index * size.rows();
         let end = self.left().min(begin + size.rows());
@@ -140,7 +139,7 @@ pub enum Presentation {
     HalfSpace,
     /// Examples with labels, as bits or values.
     Labelled,
-    /// Examples with labels, and sparse where they are stored sparsely.
+    /// Examples with labels, sparse where they are stored so.
     LabelledSparse,
 }
 
@@ -206,7 +205,7 @@ impl<'a> Presented<'a> {
         }
     }
 
-    /// Collects rows from arbitrary places into one block.
+    /// Collects rows from arbitrary places in one block.
     fn gather(&mut self, rows: &[usize]) -> Result<Block<'_>, Interrupt> {
         let (mut positives, mut codes) = (0, None::<BlockCodes>);
         self.bits.clear();

@@ -1,8 +1,7 @@
 //! Target concepts that label generated examples. Only the generator knows the concept.
 //!
-//! The number of a variable is its coordinate. A literal is a variable or its negation. The Boolean classes
-//! read a bit as true (1) or false (0), a threshold reads a bit as 1 or 0, and binary weights read a bit as
-//! +1 or -1.
+//! The number of a variable is its coordinate, and a literal is a variable or its negation. The Boolean classes read
+//! a bit as true (1) or false (0), a threshold as 1 or 0, and binary weights as +1 or -1.
 
 use rand::RngExt;
 use rand::seq::index;
@@ -100,8 +99,8 @@ impl Target {
         }
     }
 
-    /// The mask of the rows of a block on which the concept is false or its sign negative. Bits past the
-    /// last row have no meaning.
+    /// The mask of the rows of a block on which the concept is false or its sign negative. Bits past the last row
+    /// mean nothing.
     pub fn negatives(&self, bits: bits::BitBlock<'_>) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {

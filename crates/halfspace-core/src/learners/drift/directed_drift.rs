@@ -1,18 +1,17 @@
-//! The learner `directed-drift` (algorithm D): on a mistake, flip one coordinate drawn uniformly from those
-//! in which hypothesis and example differ.
+//! The learner `directed-drift` (algorithm D): on a mistake, flip one coordinate drawn uniformly from those in which
+//! hypothesis and example differ.
 //!
-//! This file also owns the parts that other learners of binary weights share: the accepted data, the first
-//! hypothesis and the mistake test.
+//! This file also owns what it shares with other learners of binary weights: the accepted data, the first hypothesis
+//! and the mistake test.
 //!
 //! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space data"; S. S.
 //! Venkatesh, "Directed Drift: a new linear threshold algorithm for learning binary weights on-line", J.
 //! Comp. Sys. Sciences 46 (1993) 198-217.
 //!
-//! A positive example on which the hypothesis is wrong differs from the hypothesis in more than n/2
-//! coordinates. The same example differs from the target in at most n/2 coordinates. A flip therefore goes
-//! towards the target with positive probability. With fresh examples the hypothesis becomes the target with
-//! probability one. However, the expected number of mistakes is exponential in n: between about e^(0.139 n)
-//! and (n/2)^n.
+//! A positive example on which the hypothesis is wrong differs from it in more than n/2 coordinates, but from the
+//! target in at most n/2. A flip therefore goes towards the target with positive probability, and with fresh examples
+//! the hypothesis becomes the target with probability one. However, the expected number of mistakes is exponential in
+//! n: between about e^(0.139 n) and (n/2)^n.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -59,25 +58,24 @@ use crate::learners::sample::block::Block;
 use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::source::Presentation;
 
-/// Source of all three variants of Directed Drift.
+/// The source of all three variants of Directed Drift.
 pub const SOURCE: &str = "S. C. Fang and S. S. Venkatesh, Learning finite binary sequences from \
                           half-space data; S. S. Venkatesh, J. Comp. Sys. Sciences 46 (1993)";
 
-/// Accepted data of the learners of binary weights.
+/// The data that the learners of binary weights accept.
 pub const DATA: DataKinds = DataKinds {
     half_space: true,
     labelled: true,
     real: false,
 };
 
-/// Parameter for the first hypothesis of all three variants.
+/// The parameter for the first hypothesis, in all three variants.
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: ParameterKind::Bits,
     description: "The initial hypothesis, a bit string as long as an example.",
 };
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift",
     title: "Directed Drift (D)",
@@ -107,7 +105,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// Returns the first hypothesis of the parameters, or a random one if the parameter is missing.
+/// The first hypothesis that the parameters give, or else a random one.
 ///
 /// # Errors
 /// Returns an error if the length of the given hypothesis differs from n.
@@ -145,7 +143,7 @@ pub fn read_weights(
     Ok(BitVector::from_words(n, words))
 }
 
-/// Returns the first of `rows` on which the binary weights make a mistake.
+/// The first of `rows` on which the binary weights make a mistake.
 pub fn first_half_space_mistake(
     weights: &BitVector,
     block: &Block<'_>,
@@ -155,7 +153,7 @@ pub fn first_half_space_mistake(
     bits::first_over(block.bits(), rows, weights.words(), limit, ties)
 }
 
-/// Returns the binary weights of a hypothesis to start from.
+/// The binary weights of a hypothesis to start from.
 ///
 /// # Errors
 /// Returns a message if the hypothesis has weights of another kind.

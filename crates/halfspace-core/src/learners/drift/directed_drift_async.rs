@@ -1,9 +1,9 @@
 //! The learner `directed-drift-async` (algorithm D'): Directed Drift in batch mode with asynchronous updates.
 //!
-//! On a mistake, each of m examples votes for the coordinates in which the example differs from the
-//! hypothesis. The rule flips the one coordinate with the most votes. Ties are broken uniformly at random.
-//! The mistaken example is the first of the batch. The other m - 1 examples are consumed without a test. With
-//! m = 1 this is [`crate::learners::drift::directed_drift`].
+//! On a mistake, each of m examples votes for the coordinates in which it differs from the hypothesis, and the one
+//! with the most votes is flipped. Ties are broken uniformly at random. The mistaken example is the first of the
+//! batch, and the other m - 1 are consumed without a test. With m = 1 this is
+//! [`crate::learners::drift::directed_drift`].
 //!
 //! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3.
 //!
@@ -41,7 +41,6 @@ use crate::learners::engine::entry::{Guarantee, LearnerEntry};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::update::Update;
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift-async",
     title: "Directed Drift, batch, asynchronous (D')",

@@ -1,7 +1,7 @@
 //! The learner `directed-drift-sync` (algorithm D''): Directed Drift in batch mode with synchronous updates.
 //!
-//! On a mistake, a batch of m examples votes as in [`crate::learners::drift::directed_drift_async`]. The rule
-//! flips every coordinate in which at least half of the batch differs from the hypothesis.
+//! On a mistake, a batch of m examples votes as in [`crate::learners::drift::directed_drift_async`]. Every coordinate
+//! is flipped in which at least half of the batch differs from the hypothesis.
 //!
 //! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3.
 //!
@@ -38,7 +38,6 @@ use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::update::Update;
 use crate::learners::sample::source::Presentation;
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift-sync",
     title: "Directed Drift, batch, synchronous (D'')",

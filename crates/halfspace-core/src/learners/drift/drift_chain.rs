@@ -1,25 +1,25 @@
 //! The Markov chain of Directed Drift (algorithm D) on fresh uniform-positive examples.
 //!
-//! This file owns the transition probabilities and the run length of the confidence rule `exact`. Further
-//! consequences of the chain belong to `theory`.
+//! This file owns the transition probabilities and the run length of the confidence rule `exact`. What else follows
+//! from the chain belongs to `theory`.
 //!
-//! Without loss of generality the target is (1, .., 1). By symmetry the future of a hypothesis depends only
-//! on its Hamming distance d to the target. Each mistake changes d by one. Consider an example that is
-//! negative in a of the d wrong coordinates and in b of the n - d right coordinates. This example
+//! Without loss of generality the target is (1, .., 1). By symmetry, the future of a hypothesis depends only on its
+//! Hamming distance d to the target, which each mistake changes by one. An example that is negative in a of the d
+//! wrong coordinates and in b of the n - d right ones
 //!
 //! - is possible iff n - 2 (a + b) >= 0, and then has weight C(d, a) C(n - d, b);
 //! - is a mistake iff n - 2 d - 2 b + 2 a < 0;
 //! - in that case differs from the hypothesis in d - a + b coordinates, of which d - a are wrong, so that the
 //!   flip goes towards the target with probability (d - a) / (d - a + b).
 //!
-//! Every number is a sum or quotient of positive terms. No computation subtracts a probability from 1, which
-//! would lose precision. The scaled binomials stay in the range of `f64` up to [`N_MAX`].
+//! Every number is a sum or quotient of positive terms. We never subtract a probability from 1, which would lose
+//! precision. The scaled binomials stay in the range of `f64` up to [`N_MAX`].
 
 use crate::learners::arithmetic::smallest_count::RUN_LENGTH_MAX;
 use crate::learners::arithmetic::smallest_count::smallest_count;
 
-/// Largest n of the chain. Up to this n the scaled binomials stay far inside the range of `f64` and the sums
-/// take milliseconds.
+/// The largest n of the chain. Up to here the scaled binomials stay far inside the range of `f64` and the sums take
+/// milliseconds.
 pub const N_MAX: usize = 512;
 
 /// The chain for one n.
@@ -43,8 +43,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the probability that `run_length` consecutive examples are consistent, and the probability of
-    /// the opposite.
+    /// The probability that `run_length` consecutive examples are consistent, and that of the opposite.
     pub fn survival(&self, run_length: u64) -> (f64, f64) {
         let ln = run_length as f64 * self.ln_survival;
         (libm::exp(ln), -libm::expm1(ln))
@@ -70,12 +69,12 @@ impl DriftChain {
         &self.steps
     }
 
-    /// Returns the probability that the run ends at a wrong hypothesis, for each distance of the first
-    /// hypothesis. The run ends after `run_length >= 1` consecutive consistent examples.
+    /// Returns, for each distance of the first hypothesis, the probability that the run ends at a wrong one. The run
+    /// ends after `run_length >= 1` consecutive consistent examples.
     ///
-    /// For a start at distance d, F is the probability of such an end before distance d - 1 is reached. G is
-    /// the probability that distance d - 1 is reached. Both follow from F at distance d + 1. The result
-    /// accumulates F and G from the target outwards.
+    /// For a start at distance d, F is the probability of such an end before distance d - 1 is reached, and G that of
+    /// reaching distance d - 1. Both follow from F at distance d + 1. The result accumulates F and G from the target
+    /// outwards.
     pub fn false_stops(&self, run_length: u64) -> Vec<f64> {
         let mut outer = 0.0;
         let mut ends: Vec<(f64, f64)> = Vec::with_capacity(self.steps.len());
@@ -94,8 +93,8 @@ impl DriftChain {
         by_distance
     }
 
-    /// Returns the smallest run length that keeps the probability of a false stop at most `delta > 0`. The
-    /// worst start is the complement of the target.
+    /// The smallest run length that keeps the probability of a false stop at most `delta > 0`. The worst start is the
+    /// complement of the target.
     pub fn exact_run_length(&self, delta: f64) -> u64 {
         // A longer run of consistent examples is less likely at every wrong hypothesis. Every wrong
         // hypothesis has a positive error, so the probability decreases to 0, far below the limit of the search.

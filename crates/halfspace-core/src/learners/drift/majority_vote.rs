@@ -1,9 +1,8 @@
-//! The majority vote of a batch of half-space examples, and the rule that the batch variants of Directed
-//! Drift share.
+//! The majority vote of a batch of half-space examples, and the rule that the batch variants of Directed Drift share.
 //!
-//! On a mistake, the rule collects a batch of examples. Each example of the batch votes for the coordinates
-//! in which the example differs from the binary hypothesis. A function of the variant then flips coordinates.
-//! `directed_drift_async.rs` and `directed_drift_sync.rs` contain these functions and name the sources.
+//! On a mistake, the rule collects a batch of examples, each of which votes for the coordinates in which it differs
+//! from the binary hypothesis. A function of the variant then flips coordinates: see `directed_drift_async.rs` and
+//! `directed_drift_sync.rs`, which also name the sources.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -27,14 +26,14 @@ use crate::learners::sample::block::Block;
 /// Largest batch size. The votes are 32-bit counts.
 const BATCH_SIZE_MAX: u64 = u32::MAX as u64;
 
-/// Returns the paper's batch size: `factor * pi * n * ln n` rounded up, and at least 1.
+/// The paper's batch size: `factor * pi * n * ln n` rounded up, and at least 1.
 fn default_batch_size(factor: f64, n: usize) -> u64 {
     let n = n as f64;
     let size = libm::ceil(factor * PI * n * libm::log(n)) as u64;
     size.clamp(1, BATCH_SIZE_MAX)
 }
 
-/// Returns the parameter for the batch size. `default` is the formula of the default for the documentation.
+/// The parameter for the batch size. `default` is the formula of the default, for the documentation.
 pub const fn batch_size(default: &'static str) -> Parameter {
     Parameter {
         name: "batch_size",
@@ -47,7 +46,7 @@ pub const fn batch_size(default: &'static str) -> Parameter {
     }
 }
 
-/// Updates the hypothesis from a complete vote.
+/// Changes the hypothesis after a complete vote.
 pub type Flip = fn(&mut BitVector, &mut MajorityVote, &mut Generator) -> Update;
 
 /// Directed Drift in batch mode. The variants differ only in the function that flips coordinates.
@@ -58,8 +57,7 @@ pub struct BatchDrift {
 }
 
 impl BatchDrift {
-    /// Creates a rule whose batch size is the parameter `batch_size`, or `default_batch_size(factor, n)` if
-    /// that parameter is missing.
+    /// Creates a rule whose batch size is the parameter `batch_size`, or else `default_batch_size(factor, n)`.
     ///
     /// # Errors
     /// Returns an error if the length of the parameter `initial` differs from n.
@@ -137,7 +135,7 @@ impl BatchRule for BatchDrift {
     }
 }
 
-/// Counts for each coordinate the examples of a batch that differ from the hypothesis there.
+/// Counts, for each coordinate, the examples of a batch that differ from the hypothesis there.
 #[derive(Debug)]
 pub struct MajorityVote {
     size: u64,
@@ -200,8 +198,8 @@ impl MajorityVote {
         self.batch_remaining
     }
 
-    /// Flips every coordinate in which at least half of the batch differs from `weights`. Returns whether any
-    /// coordinate flipped.
+    /// Flips every coordinate in which at least half of the batch differs from `weights`. Returns whether there was
+    /// one.
     pub fn flip_outvoted(&mut self, weights: &mut BitVector) -> bool {
         // With c ones among m examples, a weight of -1 flips if `2 c >= m`. A weight of +1 flips if
         // `2 (m - c) >= m`.
@@ -220,7 +218,7 @@ impl MajorityVote {
         any != 0
     }
 
-    /// Counts for each coordinate the examples that differ from `weights` there.
+    /// For each coordinate, the number of examples that differ from `weights` there.
     pub fn votes(&mut self, weights: &BitVector) -> impl Iterator<Item = u64> {
         let size = self.size;
         let ones = self.tally.counts();

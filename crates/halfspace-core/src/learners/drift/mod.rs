@@ -1,8 +1,8 @@
-//! Directed Drift: learners of binary weights that flip one coordinate after a mistake.
+//! Directed Drift: learners of binary weights that flip coordinates after a mistake.
 //!
-//! The folder holds the algorithm D, the batch variants D' and D'' with their majority vote, and the Markov
-//! chain that gives the expected number of examples. Source: Venkatesh, "Directed Drift: A New Linear
-//! Threshold Algorithm for Learning Binary Weights On-Line".
+//! The folder holds the algorithm D, the batch variants D' and D'' with their majority vote, and the Markov chain
+//! behind the confidence rule `exact`. Source: Venkatesh, "Directed Drift: A New Linear Threshold Algorithm for
+//! Learning Binary Weights On-Line".
 
 pub mod directed_drift;
 pub mod directed_drift_async;

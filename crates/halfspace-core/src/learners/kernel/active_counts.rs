@@ -1,5 +1,5 @@
-//! The active features of examples, in whose number the time of kernel Winnow is exponential: the limits on
-//! examples, and the message about those that exceed them.
+//! The limits on the active features of examples, in whose number the time of kernel Winnow is exponential, and the
+//! message about examples that exceed them.
 
 use std::ops::ControlFlow;
 
@@ -11,8 +11,8 @@ use crate::learners::sample::examples::{Examples, for_each_rows};
 /// The largest number of steps for the predictions of one request: about a minute.
 const STEPS_MAX: u64 = 1 << 36;
 
-/// Checks that a model can decide these examples within the steps of one request. The inner error names the
-/// example that is too large, or the number of steps of all examples.
+/// Checks that a model can decide these examples within the steps of one request. The inner error names the example
+/// that is too large, or the number of steps of all examples.
 ///
 /// # Errors
 /// The interrupt that kept the examples from being read.

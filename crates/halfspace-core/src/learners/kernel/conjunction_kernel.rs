@@ -1,11 +1,11 @@
 //! Kernels over conjunctions, in exact integers: the number of conjunctions that two examples both satisfy.
 //!
-//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
-//! learning algorithms" (2005), section 2. Two examples satisfy a conjunction of literals if and only if
-//! they satisfy each of the literals. If c literals are satisfied by both, there are 2^c such conjunctions,
-//! including the empty one. With at most k literals, their number is the sum over l <= k of C(c, l). For
-//! all conjunctions, c is the number of coordinates in which the examples agree. For monotone conjunctions,
-//! which have no negated literals, c is the number of coordinates in which both are 1.
+//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line learning
+//! algorithms" (2005), section 2. Two examples both satisfy a conjunction of literals if and only if they both
+//! satisfy each of its literals. If they share c satisfied literals, there are 2^c such conjunctions, including the
+//! empty one; with at most k literals, their number is the sum over l <= k of C(c, l). For all conjunctions, c is the
+//! number of coordinates in which the examples agree. For monotone conjunctions, which have no negated literals, it
+//! is the number of coordinates in which both are 1.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ use crate::learners::engine::run::StopFlag;
 /// The largest size in bytes of the table for a kernel with a limit on literals.
 pub const TABLE_BYTES_MAX: u64 = 1 << 28;
 
-/// Values computed and histogram bins summed between two looks at the stop flag.
+/// Values computed, and histogram bins summed, between two polls of the stop flag.
 const VALUES_BETWEEN_LOOKS: usize = 256;
 
 /// All conjunctions, or those without negated literals.
@@ -41,10 +41,9 @@ pub struct Kernel {
     n: usize,
     conjunctions: Conjunctions,
     max_literals: Option<u64>,
-    /// K(c) for c = 0..=n, computed on first use. A kernel without a limit on literals needs no table,
-    /// because K(c) = 2^c.
+    /// K(c) for c = 0..=n, computed on first use. Without a limit on literals no table is needed, because K(c) = 2^c.
     table: OnceLock<IntegerTable>,
-    /// Held while the table is computed, so that only one thread computes the table.
+    /// Held while the table is computed, so that only one thread computes it.
     computing: Arc<Mutex<()>>,
 }
 
@@ -68,8 +67,8 @@ struct IntegerTable {
     words: Vec<u64>,
 }
 
-/// For each number of satisfied literals, the sum of the labels of the support vectors that share this
-/// number of literals with an example.
+/// For each number of satisfied literals, the sum of the labels of the support vectors that share so many with an
+/// example.
 #[derive(Clone, Debug)]
 pub struct Histogram(Bins);
 
@@ -77,8 +76,7 @@ pub struct Histogram(Bins);
 enum Bins {
     /// Without a limit on literals: the sums times the powers that are the values of the kernel.
     Powers(Vec<Limb>),
-    /// Indexed by the count of the bit kernels: coordinates in which both are 1, or coordinates in which
-    /// they differ.
+    /// Indexed by the count of the bit kernels: coordinates in which both are 1, or in which they differ.
     Sums(Vec<i32>),
 }
 
@@ -127,13 +125,13 @@ impl Kernel {
         value(literals, self.max_literals)
     }
 
-    /// The limit on literals, if the limit excludes any conjunction.
+    /// The limit on literals, if it excludes any conjunction.
     fn literals_below_n(&self) -> Option<u64> {
         self.max_literals.filter(|&k| k < self.n as u64)
     }
 
-    /// An upper bound on the bits of a value. There are at most (n + 1)^k conjunctions of at most k
-    /// literals, and at most 2^n shared conjunctions of any size.
+    /// An upper bound on the bits of a value. There are at most (n + 1)^k conjunctions of at most k literals, and at
+    /// most 2^n shared ones of any size.
     fn value_bits_max(&self) -> usize {
         let unbounded = self.n + 1;
         match self.literals_below_n() {
@@ -199,8 +197,8 @@ impl Kernel {
         });
     }
 
-    /// Adds the sum over a histogram to `score` and empties the histogram. Returns false if the computation
-    /// was told to stop. In that case `score` is invalid.
+    /// Adds the sum over a histogram to `score` and empties the histogram. Returns false if the computation was told
+    /// to stop; `score` is then invalid.
     pub fn add(&self, histogram: &mut Histogram, score: &mut Wide, stop: &StopFlag) -> bool {
         let (sums, table) = match (&mut histogram.0, self.literals_below_n()) {
             (Bins::Powers(limbs), _) => {
@@ -246,7 +244,7 @@ impl Kernel {
         value(literals as u64, self.literals_below_n())
     }
 
-    /// The table, which is computed if necessary. None if the computation was told to stop.
+    /// The table, computed if necessary. None if the computation was told to stop.
     fn table(&self, k: u64, stop: &StopFlag) -> Option<&IntegerTable> {
         if let Some(table) = self.table.get() {
             return Some(table);
@@ -270,9 +268,9 @@ impl PartialEq for Kernel {
 }
 
 impl IntegerTable {
-    /// The sums K(c) over l <= k of C(c, l) for c = 0..=n. K(c + 1) counts the subsets of c + 1 things with
-    /// at most k members. The subsets with the last thing are subsets of c things with one member fewer.
-    /// Therefore K(c + 1) = 2 K(c) - C(c, k).
+    /// The sums K(c) over l <= k of C(c, l) for c = 0..=n. K(c + 1) counts the subsets of c + 1 things with at most k
+    /// members. Those with the last thing are subsets of c things with one member fewer, so K(c + 1) = 2
+    /// K(c) - C(c, k).
     fn new(n: usize, k: u64, words_per_value: usize, stop: &StopFlag) -> Option<Self> {
         let mut words = vec![0; (n + 1) * words_per_value];
         let mut value = BigUint::from(1_u32);

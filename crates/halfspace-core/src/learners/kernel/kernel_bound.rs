@@ -1,10 +1,9 @@
-//! Novikoff's bound in the space of all conjunctions: R^2 |u|^2 / xi^2 with R^2 = max K(x, x), |u|^2 the
-//! sum of L(v) score(v) over the support vectors v of u, and xi = min y score(x). All numbers are exact
-//! integers.
+//! Novikoff's bound in the space of all conjunctions: R^2 |u|^2 / xi^2 with R^2 = max K(x, x), |u|^2 the sum of L(v)
+//! score(v) over the support vectors v of u, and xi = min y score(x). All numbers are exact integers.
 //!
-//! Any strict separator bounds the mistakes of any run. If a positive example lies on the final hyperplane,
-//! xi = 0. In that case a copy of the hypothesis learns for a few more passes and also learns from scores
-//! of 0, as for linear weights. The counts of the run do not include these passes.
+//! Any strict separator bounds the mistakes of any run. If a positive example lies on the final hyperplane, xi = 0. A
+//! copy of the hypothesis then learns for a few more passes, also from scores of 0, as for linear weights. The counts
+//! of the run do not include these passes.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -17,8 +16,7 @@ use crate::learners::sample::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
-/// The bound for the mistakes in `counts` on the examples of `stream`, which `expansion` classifies
-/// correctly.
+/// The bound for the mistakes in `counts` on the examples of `stream`, which `expansion` classifies correctly.
 ///
 /// # Errors
 /// The interrupt that stopped the passes over the examples.
@@ -72,7 +70,7 @@ pub fn bound(
 enum PassResult {
     /// Every example lies strictly on its side.
     Strict(KernelExtremes),
-    /// Some examples did not, and the separator learnt them.
+    /// Some examples did not, and the separator learnt from them.
     Taught,
     /// Some examples did not, and the support is full.
     Full,

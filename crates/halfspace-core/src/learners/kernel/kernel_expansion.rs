@@ -1,10 +1,10 @@
-//! The hypothesis of the kernel perceptron: the support vectors, which are the mistaken examples with their
-//! labels. The exact score of x is the sum of L(v) K(v, x) over the support vectors v with labels L(v).
+//! The hypothesis of the kernel perceptron: its support vectors, which are the mistaken examples with their labels.
+//! The exact score of x is the sum of L(v) K(v, x) over the support vectors v with labels L(v).
 //!
-//! The bit kernels compare an example with the support vectors block by block. Without a limit on literals, they
-//! also sum the powers of two, in limbs of 64 bits. With a limit, a histogram counts the shared literals. Only the
-//! sum over the limbs or over the histogram needs wide integers. The number of its terms does not depend on the number
-//! of support vectors.
+//! The bit kernels compare an example with the support vectors block by block. Without a limit on literals, they also
+//! sum the powers of two, in limbs of 64 bits; with a limit, a histogram counts the shared literals. Only the sum
+//! over the limbs or the histogram needs wide integers, and the number of its terms does not depend on the number of
+//! support vectors.
 
 use std::ops::Range;
 
@@ -21,17 +21,17 @@ use crate::learners::sample::block::Block;
 /// The largest number of support vectors.
 pub const SUPPORT_MAX: usize = 1_000_000;
 
-/// The largest number of characters of all support vectors, at n + 20 characters each. A model must fit
-/// into a document that a client can send.
+/// The largest number of characters of all support vectors, at n + 20 characters each, so that a model fits into a
+/// document that a client can send.
 pub const CHARACTERS_MAX: usize = 1 << 28;
 
-/// Characters of a support vector in a document besides its bits.
+/// The characters of a support vector in a document, besides its bits.
 const CHARACTERS_BESIDE: usize = 20;
 
-/// Values that a histogram collects at most for one wide sum.
+/// The most values that a histogram collects for one wide sum.
 const VALUES_PER_SUM: usize = (1 << 20) - 1;
 
-/// Words compared between two looks at the stop flag.
+/// Words compared between two polls of the stop flag.
 const WORDS_BETWEEN_LOOKS: usize = 1 << 20;
 
 /// A list of labelled examples under a kernel. An example may occur several times.
@@ -82,7 +82,6 @@ impl KernelExpansion {
         3 * 8 * words * vectors.min(SUPPORT_MAX as u64)
     }
 
-    /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
@@ -92,7 +91,6 @@ impl KernelExpansion {
         self.support.rows()
     }
 
-    /// Whether there are no support vectors.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -147,7 +145,8 @@ impl KernelExpansion {
         compared.saturating_add(sums * self.kernel.words_of_sum())
     }
 
-    /// The sum of L(u) L(v) K(u, v) over all pairs of support vectors: the squared weights of all conjunctions.
+    /// The sum of L(u) L(v) K(u, v) over all pairs of support vectors, which is the sum of the squared weights of all
+    /// conjunctions.
     ///
     /// # Errors
     /// The interrupt that stopped the sum.
@@ -193,8 +192,8 @@ impl KernelExpansion {
         }
     }
 
-    /// Adds the terms of the support vectors from `first` on to the `score` of an example, given by its
-    /// words. Returns false if the computation was told to stop. In that case `score` is invalid.
+    /// Adds the terms of the support vectors from `first` on to the `score` of an example, given by its words.
+    /// Returns false if the computation was told to stop; `score` is then invalid.
     pub fn add_score(
         &self,
         first: usize,
@@ -217,8 +216,7 @@ impl KernelExpansion {
         self.kernel.add(histogram, score, stop)
     }
 
-    /// Appends the prediction and the exact score of each of `rows` to `out`. Appends fewer predictions if
-    /// `stop` is raised.
+    /// Appends the prediction and the exact score of each of `rows` to `out`, or of fewer if `stop` is raised.
     pub fn decide(
         &self,
         block: &Block<'_>,
@@ -236,7 +234,7 @@ impl KernelExpansion {
         }
     }
 
-    /// The mask of the rows of a block that the expansion classifies wrongly. Any mask if `stop` is raised.
+    /// The mask of the rows of a block that the expansion classifies wrongly, or any mask if `stop` is raised.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         let mut scratch = self.scratch();
         let mut mask = 0;

@@ -1,16 +1,15 @@
 //! The kernel perceptron over all conjunctions: on a mistake, the example joins the support vectors.
 //!
-//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
-//! learning algorithms" (2005), section 2. The algorithm equals the perceptron from w = 0 in the space with
-//! one coordinate per conjunction: 3^n coordinates, or 2^n for monotone conjunctions. The kernel replaces
-//! the coordinates. The score of an example x is the sum of L(v) K(v, x) over the mistaken examples v with
-//! labels L(v). K(v, x) is the number of conjunctions that v and x both satisfy. The prediction is +1 if
-//! and only if the score is >= 0. The scores are integers of any size, because f64 loses the sign from
-//! n = 54 on and the score itself from n = 1024 on.
+//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line learning
+//! algorithms" (2005), section 2. The algorithm equals the perceptron from w = 0 in the space with one coordinate per
+//! conjunction: 3^n coordinates, or 2^n for monotone conjunctions. The kernel takes their place: the score of an
+//! example x is the sum of L(v) K(v, x) over the mistaken examples v with labels L(v), where K(v, x) is the number of
+//! conjunctions that v and x both satisfy. The prediction is +1 if and only if the score is >= 0. The scores are
+//! integers of any size, because f64 loses the sign from n = 54 on and the score itself from n = 1024 on.
 //!
-//! The price of the expressive power is a larger number of mistakes. Theorem 4 of the paper has a target of
-//! a single conjunction, and examples on which the algorithm makes exponentially many mistakes in n. The
-//! module `constructions` builds these examples.
+//! The price of the expressive power is a larger number of mistakes. Theorem 4 of the paper gives a target of a
+//! single conjunction, and examples on which the algorithm makes exponentially many mistakes in n. The module
+//! `constructions` builds them.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -71,7 +70,6 @@ use crate::learners::sample::source::{Presentation, SharedSample, Stream};
 
 const MAX_LITERALS: &str = "kernel.max_literals";
 
-/// The entry of the kernel perceptron in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "kernel-perceptron",
     title: "Kernel perceptron",

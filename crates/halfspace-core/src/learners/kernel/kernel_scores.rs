@@ -1,10 +1,9 @@
 //! A cache of the scores of examples under a growing list of support vectors.
 //!
-//! A learner reads the same examples in every pass while its list only grows. The cache stores the score of
-//! an example and the number of support vectors that the score includes. An update adds only the newer
-//! vectors. Over any number of passes, each pair of example and support vector is therefore compared once.
-//! The bits of an example are the key of the cache, so the order and the source of the examples do not
-//! matter.
+//! A learner reads the same examples in every pass while its list only grows. The cache stores the score of an
+//! example and how many support vectors it includes, so an update adds only the newer ones. Over any number of
+//! passes, each pair of example and support vector is compared once. The key is the bits of the example, so neither
+//! the order nor the source of the examples matters.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -21,16 +20,17 @@ use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::sample::block::{Block, WholeBlocks};
 use crate::learners::sample::source::{SharedSample, Stream};
 
-/// The largest size of the cache in bytes. Further examples are scored again each time.
+/// The largest size of the cache in bytes. Examples for which it has no space are scored anew each time.
 const KEPT_BYTES_MAX: usize = 1 << 28;
 
 /// With fewer words of support vectors, computing a score is faster than a cache look-up.
 const SUPPORT_WORDS_MIN: usize = 256;
 
-/// Examples that one thread scores before it looks for more.
+/// Examples that a thread scores before it takes more.
 const EXAMPLES_PER_PIECE: usize = 8;
 
-/// Examples that several threads score before the learner reads the first of them, and their words at most.
+/// The most examples that several threads score before the learner reads the first of them, and the most words of
+/// these.
 const AHEAD_EXAMPLES_MAX: usize = 2048;
 const AHEAD_WORDS_MAX: usize = 1 << 19;
 
@@ -89,8 +89,8 @@ impl ScoreTable {
         *last = support as u64;
     }
 
-    /// The record of an example. A new example gets the score 0 of no support vectors if there is space. None
-    /// otherwise.
+    /// The record of an example. A new one gets the score 0 of no support vectors, unless there is no space left for
+    /// it.
     fn find_or_insert(&mut self, example: &[u64]) -> Option<usize> {
         let hash = self.hasher.hash_one(example);
         let bits = |index: &u32| &self.records[*index as usize * self.record_words..][..self.words];
@@ -123,9 +123,8 @@ impl KernelScores {
         }
     }
 
-    /// The score of a row of a block. `expansion` must be the one of [`Self::new`], possibly with more
-    /// support vectors. Returns none if the computation was told to stop. In that case the cache is
-    /// unusable.
+    /// The score of a row of a block. `expansion` must be the one of [`Self::new`], possibly with more support
+    /// vectors. Returns none if the computation was told to stop; the cache is then unusable.
     pub fn score(
         &mut self,
         expansion: &KernelExpansion,
@@ -201,9 +200,9 @@ impl KernelScores {
         self.prepare(expansion, &examples, stop);
     }
 
-    /// Brings the cached scores of examples up to date, if helpers are worth their time. Helpers compute the sums of
-    /// different examples at the same time. The later calls of [`Self::score`] then add only newer support vectors.
-    /// The examples stand one after another.
+    /// Brings the cached scores of some examples up to date, if helpers are worth their time. These compute the sums
+    /// of different examples at the same time, so that later calls of [`Self::score`] only add newer support vectors.
+    /// `examples` has the words of one example after another.
     fn prepare(&mut self, expansion: &KernelExpansion, examples: &[u64], stop: &StopFlag) {
         let lacking = self.lacking(expansion, examples);
         if !are_worthwhile(stop, lacking.iter().map(|lack| lack.words).sum()) {
@@ -235,8 +234,8 @@ impl KernelScores {
         self.is_used(expansion) && are_worthwhile(stop, words)
     }
 
-    /// Whether the first of `count` examples lacks so many support vectors that helpers are worth their time. The first
-    /// example tells cheaply whether the others were brought up to date before.
+    /// Whether the first of `count` examples lacks so many support vectors that helpers are worth their time. It is a
+    /// cheap sign of whether the others were brought up to date before.
     fn is_due(
         &mut self,
         expansion: &KernelExpansion,

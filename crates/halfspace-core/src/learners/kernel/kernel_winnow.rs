@@ -1,13 +1,12 @@
-//! Winnow over all nonempty monotone monomials of the features, which learns DNF formulae as disjunctions
-//! of monomials.
+//! Winnow over all nonempty monotone monomials of the features, which learns DNF formulae as disjunctions of
+//! monomials.
 //!
-//! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
-//! learning algorithms", section 4. Over N = 2^n - 1 monomials, Theorem 2 bounds the mistakes on a monotone
-//! DNF polynomially. Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless
-//! all of #P has polynomial algorithms. The simulation is still feasible for small examples. An example
-//! with `a` active features has `2^a - 1` true monomials, and this module decides such an example exactly
-//! in about `a 2^a` steps. Data with more than `max_active` active features in an example are refused
-//! before the run.
+//! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for on-line learning
+//! algorithms", section 4. Over N = 2^n - 1 monomials, Theorem 2 bounds the mistakes on a monotone DNF polynomially.
+//! Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless all of #P has polynomial
+//! algorithms. For small examples the simulation is still feasible: an example with `a` active features has `2^a - 1`
+//! true monomials, and this module decides it exactly in about `a 2^a` steps. Data with more than `max_active` active
+//! features in an example are refused before the run.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -65,7 +64,6 @@ const DEFAULT_THETA_N_MAX: usize = 33_219;
 /// The kind of the hypothesis in model documents.
 pub const KIND: &str = "kernel-winnow";
 
-/// The entry of kernel Winnow in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: KIND,
     title: "Kernel Winnow",

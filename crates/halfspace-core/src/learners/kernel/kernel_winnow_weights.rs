@@ -1,10 +1,9 @@
 //! The weights of Winnow over all nonempty monotone monomials, stored as a support of examples.
 //!
-//! The exponent of a monomial is the number of promotions minus demotions of the examples for which the
-//! monomial is true. Therefore the learnt examples with their net counts determine all weights, and no
-//! memory per monomial is needed. To decide an example with `a` active features, the support is projected
-//! onto these features. Sums over supersets in the cube of `2^a` subsets then give the exponent of every
-//! true monomial in `a 2^a` steps.
+//! The exponent of a monomial is the number of promotions minus demotions of the examples for which it is true. The
+//! learnt examples with their net counts therefore determine all weights, and no memory per monomial is needed. To
+//! decide an example with `a` active features, the support is projected onto them. Sums over supersets in the cube of
+//! `2^a` subsets then give the exponent of every true monomial in `a 2^a` steps.
 
 use std::collections::HashMap;
 
@@ -16,8 +15,8 @@ use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
 use crate::learners::winnow::winnow_weights::{active, ones};
 
-/// The largest number of active features in an example. The cube of such an example takes 64 MiB. After the
-/// projection of the support, the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
+/// The largest number of active features in an example, whose cube takes 64 MiB. After the projection of the support,
+/// the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
 pub const ACTIVE_MAX: u64 = 24;
 
 /// The largest number of examples in a support. With their lists they take less than 2^29 bytes.
@@ -35,8 +34,8 @@ pub struct SupportExample {
     pub net: i32,
 }
 
-/// Bytes per example of a support besides its active features. They cover the lists and the entries of two
-/// tables, which grow to twice their size.
+/// Bytes per example of a support besides its active features: the lists and the entries of two tables, which grow to
+/// twice their size.
 const EXAMPLE_BYTES: u64 = 256;
 
 /// Bytes per active feature of an example of a support, in three growing lists.
@@ -66,7 +65,7 @@ struct Having {
     demotions: i32,
 }
 
-/// The reason why the support cannot grow.
+/// Why the support cannot grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SupportFull {
     /// An exponent could leave its range.
@@ -129,7 +128,6 @@ impl KernelWinnowWeights {
         self.base
     }
 
-    /// The threshold.
     pub fn theta(&self) -> &Decimal {
         &self.theta
     }
@@ -162,11 +160,11 @@ impl KernelWinnowWeights {
         weights
     }
 
-    /// Promotes the example with these active features `by` times, or demotes it if `by` is negative. The
-    /// features are ascending and below n.
+    /// Promotes the example with these active features `by` times, or demotes it if `by` is negative. The features
+    /// are ascending and below n.
     ///
     /// # Errors
-    /// An error if the support is full. In that case nothing changes.
+    /// An error if the support is full. Nothing changes then.
     pub fn add(&mut self, active: &[u32], by: i32) -> Result<(), SupportFull> {
         let place = self.places.get(active).copied();
         let before = place.map_or(0, |place| self.support[place as usize].net);
@@ -216,8 +214,8 @@ impl KernelWinnowWeights {
         Ok(place)
     }
 
-    /// Whether the true monomials of a row, given as packed words, reach theta. Any answer is possible once
-    /// `stop` is raised.
+    /// Whether the true monomials of a row, given as packed words, reach theta. Any answer is possible once `stop` is
+    /// raised.
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features are active.
@@ -242,7 +240,7 @@ impl KernelWinnowWeights {
         Decision::new(sum.into_score(), is_positive)
     }
 
-    /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.
+    /// The mask of the rows of a block that reach theta, or any mask once `stop` is raised.
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features of a row are active.
@@ -273,8 +271,8 @@ impl KernelWinnowWeights {
         terms_of(scratch.cube[1..].iter().copied())
     }
 
-    /// Adds the net count of each example of the support at the subset of active features that the example
-    /// shares with the row.
+    /// Adds the net count of each example of the support at the subset of active features that it shares with the
+    /// row.
     fn project(&self, row: &[u64], scratch: &mut KernelWinnowScratch) {
         let KernelWinnowScratch {
             active: own,

@@ -1,8 +1,8 @@
 //! Weights in [0, 1] with a constant inhibition: the hypothesis of the bounded perceptron.
 //!
-//! This file owns the score, the weight update and the check of the ranges. `bounded_perceptron.rs` decides
-//! when to update. The weights are real by definition. Each sum follows the order of the coordinates so that
-//! every machine computes the same result.
+//! This file owns the score, the weight update and the check of the ranges; `bounded_perceptron.rs` decides when to
+//! update. The weights are real by definition, so each sum follows the order of the coordinates, and every machine
+//! computes the same result.
 
 use crate::bits::WORD_BITS;
 use crate::learners::decision::Decision;
@@ -11,8 +11,8 @@ use crate::learners::sample::block::{Block, BlockFeatures};
 /// Weights with their inhibition and threshold. The score of x in [0, 1]^n is
 /// `(1/n) sum (W_i - inhibition) x_i - threshold`.
 ///
-/// Invariant: there is at least one weight and each weight lies in [0, 1]. The inhibition and the threshold
-/// are finite and not negative.
+/// Invariant: there is at least one weight and each lies in [0, 1]. The inhibition and the threshold are finite and
+/// not negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundedWeights {
     weights: Vec<f64>,
@@ -57,7 +57,7 @@ impl BoundedWeights {
         self.threshold
     }
 
-    /// Predicts one row and returns the score. Boolean features count as 0 and 1.
+    /// The prediction for one row, with its score. Boolean features count as 0 and 1.
     pub fn decide(&self, block: &Block<'_>, row: usize) -> Decision {
         let mut sum = 0.0;
         for_each_active(block, row, |j, x| {
@@ -73,8 +73,8 @@ impl BoundedWeights {
         is_inactive
     }
 
-    /// Moves each weight towards `target` (0 or 1) by the fraction `eta * x_i` of the distance. Returns
-    /// whether any weight changed.
+    /// Moves each weight towards `target` (0 or 1) by the fraction `eta * x_i` of the distance. Returns whether any
+    /// changed.
     pub fn approach(&mut self, block: &Block<'_>, row: usize, target: f64, eta: f64) -> bool {
         let mut is_changed = false;
         for_each_active(block, row, |j, x| {
@@ -86,7 +86,7 @@ impl BoundedWeights {
         is_changed
     }
 
-    /// Returns the mask of the rows of a block on which the prediction is wrong.
+    /// The mask of the rows of a block on which the prediction is wrong.
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         (0..block.rows()).fold(0, |mask, row| {
             let predicted = self.decide(block, row).is_positive();
@@ -95,8 +95,8 @@ impl BoundedWeights {
     }
 }
 
-/// Visits the active features of a row in order. The value -1 counts as 0 among numbers too, so that the prediction of
-/// a row does not depend on whether the other rows are Boolean.
+/// Calls `visit` with the active features of a row in order. The value -1 counts as 0 in real rows too, so that the
+/// prediction of a row does not depend on whether the other rows are Boolean.
 fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f64)) {
     match block.features {
         BlockFeatures::Real { n, values } => {

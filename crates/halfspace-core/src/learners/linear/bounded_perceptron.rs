@@ -1,22 +1,19 @@
 //! The learner `bounded-perceptron`: a perceptron whose weights stay in [0, 1] against a constant inhibition.
 //!
-//! W. Senn and S. Fusi, "Learning only when necessary: better memories of correlated patterns in networks
-//! with bounded synapses" (2004), as in H. Sompolinsky's lecture on the perceptron's capacity, section 3. For
-//! an example x in [0, 1]^n the prediction is +1 iff `(1/n) sum (W_i - g) x_i - threshold >= 0`. On a mistake
-//! with the label +1, `W_i += eta x_i (1 - W_i)`. On a mistake with the label -1, `W_i -= eta x_i W_i`. The
-//! steps therefore shrink towards the ends of the range.
+//! W. Senn and S. Fusi, "Learning only when necessary: better memories of correlated patterns in networks with
+//! bounded synapses" (2004), as in H. Sompolinsky's lecture on the perceptron's capacity, section 3. For an example x
+//! in [0, 1]^n the prediction is +1 iff `(1/n) sum (W_i - g) x_i - threshold >= 0`. A mistake with the label +1
+//! causes `W_i += eta x_i (1 - W_i)`, one with the label -1 causes `W_i -= eta x_i W_i`, so the steps shrink towards
+//! the ends of the range.
 //!
-//! Senn and Fusi prove convergence on examples that a hyperplane through the origin separates. The theorem
-//! requires an inhibition g above 0 and a sufficiently small eta and threshold. The theorem bounds no number
-//! of mistakes, and "sufficiently small" depends on the data. The result therefore states whether g lies
-//! between 0 and 1, and whether eta and the threshold are at most 0.01. Without inhibition every score is at
-//! least -threshold, and with g >= 1 no score exceeds -threshold. The result claims nothing in these two
-//! cases.
+//! Senn and Fusi prove convergence on examples that a hyperplane through the origin separates, if the inhibition g is
+//! above 0 and eta and the threshold are sufficiently small. The theorem bounds no number of mistakes, and
+//! "sufficiently small" depends on the data. The result therefore states whether g lies between 0 and 1, and whether
+//! eta and the threshold are at most 0.01. Without inhibition every score is at least -threshold, and with g >= 1 no
+//! score exceeds -threshold; in these two cases the result claims nothing.
 //!
-//! An example without an active feature has the score -threshold after every update. Its prediction is always
-//! +1 if the threshold is 0, and always -1 otherwise.
-//!
-//! The weights are real by definition. Each `f64` sum follows the order of the coordinates.
+//! An example without an active feature has the score -threshold after every update, so its prediction is always +1
+//! if the threshold is 0, and always -1 otherwise.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -69,12 +66,11 @@ use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::examples::for_each_rows;
 use crate::learners::sample::source::{Presentation, Stream};
 
-/// Largest eta and threshold that count as small.
+/// The largest eta and threshold that count as small.
 const SMALL: f64 = 0.01;
 
 const THEOREM: &str = "Senn and Fusi";
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "bounded-perceptron",
     title: "Bounded perceptron",
@@ -174,7 +170,7 @@ fn check_range(input: Input<'_>) -> Result<(), TaskError> {
 struct BoundedPerceptron {
     weights: BoundedWeights,
     eta: f64,
-    /// Whether an example without active features was a mistake. No update can correct such a mistake.
+    /// Whether an example without active features was a mistake, which no update can correct.
     met_unlearnable: bool,
 }
 
@@ -206,7 +202,7 @@ impl BoundedPerceptron {
         })
     }
 
-    /// Returns the reason why the theorem does not cover the run, or `None` if the theorem does.
+    /// Why the theorem does not cover the run, or `None` if it does.
     fn unmet_assumption(&self) -> Option<&'static str> {
         let (inhibition, threshold) = (self.weights.inhibition(), self.weights.threshold());
         if inhibition <= 0.0 {

@@ -1,10 +1,10 @@
-//! The learner `clipped-perceptron` (CP+R): the perceptron rule on hidden integer states, with reinforcement.
-//! The binary weights are the signs of these states.
+//! The learner `clipped-perceptron` (CP+R): the perceptron rule on hidden integer states, with reinforcement. The
+//! binary weights are the signs of these states.
 //!
-//! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136 (2009)
-//! 902-916. On a mistake on the example u, `states += 2u`. After every presentation, each state moves by 2
-//! away from zero with probability `reinforcement sqrt(2 / (pi n))`. This reinforcement changes no weight.
-//! The hypothesis is therefore constant between two mistakes and the confidence rule `anytime` holds.
+//! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136 (2009) 902-916. On
+//! a mistake on the example u, `states += 2u`. After every presentation, each state moves by 2 away from zero with
+//! probability `reinforcement sqrt(2 / (pi n))`. This changes no weight, so the hypothesis is constant between two
+//! mistakes and the confidence rule `anytime` holds.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -50,7 +50,7 @@ use crate::learners::message_passing::planted;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 
-/// Parameter for the probability of the reinforcement.
+/// The parameter for the probability of the reinforcement.
 const REINFORCEMENT: Parameter = Parameter {
     name: "reinforcement",
     kind: ParameterKind::Number {
@@ -62,7 +62,6 @@ const REINFORCEMENT: Parameter = Parameter {
                   away from zero at an example; from 0 to 1.",
 };
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "clipped-perceptron",
     title: "Clipped perceptron with reinforcement (CP+R)",
@@ -85,8 +84,8 @@ struct ClippedPerceptron {
     order: Order,
     /// ln(1 - p) for the probability p with which a state moves. `None` if p is 0.
     ln_rest: Option<f64>,
-    /// Number of states to skip before the next state that moves. The count runs through the states of one
-    /// presentation after another.
+    /// How many states to skip before the next one that moves. The count runs through the states of one presentation
+    /// after another.
     resting: u64,
     random: Generator,
 }
@@ -117,7 +116,7 @@ impl ClippedPerceptron {
         libm::floor(libm::log(uniform) / ln_rest) as u64
     }
 
-    /// Moves the drawn states for the given number of presentations under the current weights.
+    /// Moves the drawn states for the given number of presentations under the present weights.
     fn present(&mut self, presentations: usize) {
         let n = self.states.n() as u64;
         let mut left = presentations as u64 * n;

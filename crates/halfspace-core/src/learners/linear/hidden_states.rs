@@ -1,12 +1,12 @@
 //! Hidden states: one odd whole number per binary weight, whose sign is the weight.
 //!
-//! Each example on which a learner updates moves the states. Only a state far from zero keeps its weight
-//! against several examples that disagree. The learners `sbpi` and `clipped-perceptron` share these updates
-//! and decide when to apply them.
+//! Each example on which a learner updates moves the states, and only a state far from zero keeps its weight against
+//! several examples that disagree. The learners `sbpi` and `clipped-perceptron` share these updates and decide when
+//! to apply them.
 //!
 //! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with binary
-//! synapses", PNAS 104 (2007) 11079-11084. The states of the paper are bounded. Here the states are 64-bit
-//! numbers, which no run is long enough to overflow.
+//! synapses", PNAS 104 (2007) 11079-11084. The states of the paper are bounded. Here they are 64-bit numbers, which
+//! no run is long enough to overflow.
 
 use crate::bits::{self, BitVector, WORD_BITS};
 
@@ -33,7 +33,7 @@ impl HiddenStates {
         Self::of(random_vector(n, random))
     }
 
-    /// Creates the states nearest to zero with the given weights as signs. Each state is 1 or -1.
+    /// Creates the states nearest to zero, 1 or -1, whose signs are the given weights.
     pub fn of(weights: BitVector) -> Self {
         let n = weights.n();
         let state = |j| if weights.get(j) { 1 } else { -1 };
@@ -87,7 +87,6 @@ impl HiddenStates {
         self.states[j] += if self.weights.get(j) { 2 } else { -2 };
     }
 
-    /// Writes the states.
     pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
         snapshot.numbers(self.states.iter().map(|state| state.cast_unsigned()));
     }
@@ -107,7 +106,7 @@ impl HiddenStates {
     }
 }
 
-/// Returns one bit per state, which is 1 for a positive state.
+/// One bit per state, which is 1 for a positive state.
 fn signs(states: &[i64]) -> Vec<u64> {
     let word = |states: &[i64]| {
         let places = states.iter().enumerate();

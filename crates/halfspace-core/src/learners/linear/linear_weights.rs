@@ -1,8 +1,8 @@
 //! Linear threshold weights: the state and the hypothesis of the perceptron and related learners.
 //!
-//! Integer weights over Boolean examples decide in integers. Real weights decide in f64. They occur with
-//! real examples and with first weights that are no whole multiples of the learning rate. A real sum has the
-//! order of [`RealColumn`], with the bias last.
+//! Integer weights over Boolean examples decide in integers. Real weights decide in f64: those over real examples,
+//! those of the perspectron, and those whose first values are no whole multiples of the learning rate. A real sum has
+//! the order of [`RealColumn`], with the bias last.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::learners::sample::block::{Block, BlockFeatures};
 
 pub use crate::learners::linear::reading::Reading;
 
-/// The limit of updates of real weights.
+/// The limit that updates of real weights may reach.
 pub const OUT_OF_RANGE: &str = "real weights must stay in the range of f64";
 
 /// Weights and an optional bias.
@@ -35,7 +35,7 @@ pub struct IntegerWeights {
     reading: Reading,
     weights: IntegerColumn,
     bias: Option<i64>,
-    /// The unit of the weights, which does not influence decisions.
+    /// The unit of the weights, which influences no decision.
     unit: Unit,
 }
 
@@ -87,12 +87,10 @@ impl IntegerWeights {
         Self { unit, ..self }
     }
 
-    /// The unit of the weights.
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// The reading of Boolean examples.
     pub fn reading(&self) -> Reading {
         self.reading
     }
@@ -107,7 +105,6 @@ impl IntegerWeights {
         self.weights.largest().max(self.bias.map_or(0, i64::abs))
     }
 
-    /// The bias, if there is one.
     pub fn bias(&self) -> Option<i64> {
         self.bias
     }
@@ -164,7 +161,6 @@ impl RealWeights {
         self.weights.weights()
     }
 
-    /// The bias, if there is one.
     pub fn bias(&self) -> Option<f64> {
         self.bias
     }
@@ -177,7 +173,7 @@ impl RealWeights {
         self
     }
 
-    /// A sparse row whose inactive features are 0, so that they change no sum.
+    /// A sparse row, if its inactive features are 0 and therefore change no sum.
     fn sparse<'a>(&self, block: &Block<'a>, row: usize) -> Option<SparseRow<'a>> {
         match block.features {
             BlockFeatures::Sparse(rows) if self.reading != Some(Reading::Signed) => {
@@ -191,8 +187,7 @@ impl RealWeights {
         self.weights.product(values) + self.bias.unwrap_or(0.0)
     }
 
-    /// Adds `amount * values`. Returns false and adds nothing if a sum, or a sum times `factor`, would not
-    /// be finite.
+    /// Adds `amount * values`. Returns false and adds nothing if a sum, or a sum times `factor`, would not be finite.
     fn add(&mut self, values: &[f64], amount: f64, factor: f64) -> bool {
         let is_added = self.weights.add(values, amount, factor);
         self.add_bias(amount, is_added)
@@ -442,9 +437,9 @@ impl LinearWeights {
         }
     }
 
-    /// w += amount * x for one row, including the bias coordinate. Integer weights take the amount as an
-    /// integer. Returns false and adds nothing if a real weight, or a real weight times `factor`, would
-    /// leave the range of f64.
+    /// w += amount * x for one row, including the bias coordinate. Integer weights take the amount as an integer.
+    /// Returns false and adds nothing if a real weight, or a real weight times `factor`, would leave the range of
+    /// f64.
     #[must_use]
     pub fn add(
         &mut self,
@@ -482,9 +477,8 @@ impl LinearWeights {
     }
 
     /// Learns from `rows` as a perceptron does: see
-    /// [`OnlineRule::learn`](crate::learners::engine::rule::OnlineRule::learn).
-    /// The amount and the factor are those of [`Self::add`] for a positive row. None if the examples are no
-    /// direct operands of the weights.
+    /// [`OnlineRule::learn`](crate::learners::engine::rule::OnlineRule::learn). The amount and the factor are those
+    /// of [`Self::add`] for a positive row. None if these weights cannot read the form of the examples directly.
     pub fn learn(
         &mut self,
         block: &Block<'_>,

@@ -1,8 +1,7 @@
-//! Learners that add examples to linear weights: the perceptron, the pocket algorithm and the learners with
-//! bounded synapses.
+//! Learners that add examples to weights: the perceptron, the perspectron, the pocket algorithm, and the learners
+//! with bounded or binary weights.
 //!
-//! The folder also holds the linear weights as a hypothesis, the reading of a bit as a number, and Novikoff's
-//! bound.
+//! The folder also holds the linear weights as a hypothesis, the reading of a bit as a number, and Novikoff's bound.
 
 pub mod bounded;
 pub(crate) mod bounded_perceptron;

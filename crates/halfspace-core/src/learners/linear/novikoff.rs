@@ -1,10 +1,10 @@
-//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and xi = min y <u, x>,
-//! including the bias coordinate. Integer weights are compared in integers.
+//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and xi = min y <u, x>, including
+//! the bias coordinate. Integer weights are compared in integers.
 //!
-//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights classify a score of
-//! 0 as positive, so a positive example may lie on their hyperplane. Then xi = 0 and the weights give no
-//! bound. In that case a copy of the weights learns for a few more passes and also learns from products of
-//! 0. The counts of the run do not include these passes.
+//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights classify a score of 0 as
+//! positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
+//! copy of the weights learns for a few more passes, also from products of 0. The counts of the run do not include
+//! these passes.
 
 use num_bigint::BigUint;
 
@@ -16,7 +16,7 @@ use crate::learners::sample::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
-/// The reason why a run that did not converge has no bound.
+/// Why a run that did not converge has no bound.
 pub const NOT_CONVERGED: &str = "Novikoff's bound needs a separator, and the run ended without one";
 
 /// R^2 |u|^2 / xi^2 from R^2, |u|^2 and xi.
@@ -117,8 +117,8 @@ fn of_separator(
     }
 }
 
-/// Makes perceptron passes that also learn from products of 0. Returns the number of passes until strict
-/// separation.
+/// Makes perceptron passes that also learn from products of 0. Returns the number of passes until the separation is
+/// strict.
 fn separate_strictly(
     weights: &mut LinearWeights,
     stream: &mut dyn Stream,

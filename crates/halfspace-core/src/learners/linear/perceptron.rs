@@ -1,8 +1,8 @@
 //! The perceptron: on a mistake, w += eta y x.
 //!
-//! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962). If the data are
-//! separable with margin gamma > 0 and lie within radius R, a run from w = 0 makes at most (R / gamma)^2
-//! mistakes. A converged run computes this bound from its own separator and compares it with its mistakes.
+//! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962). If the data are separable
+//! with margin gamma > 0 and lie within radius R, a run from w = 0 makes at most (R / gamma)^2 mistakes. A converged
+//! run computes this bound from its own separator and compares it with its mistakes.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -62,7 +62,6 @@ use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
 
-/// The parameter for the reading of a bit.
 pub const READING: Parameter = Parameter {
     name: "reading",
     kind: ParameterKind::Choice {
@@ -73,14 +72,12 @@ pub const READING: Parameter = Parameter {
                   (unsigned).",
 };
 
-/// The parameter for the bias.
 pub const BIAS: Parameter = Parameter {
     name: "bias",
     kind: ParameterKind::Flag { default: true },
     description: "Whether the learner also learns the weight of a constant coordinate 1.",
 };
 
-/// The parameter for the learning rate.
 pub const ETA: Parameter = Parameter {
     name: "eta",
     kind: ParameterKind::Number {
@@ -92,7 +89,6 @@ pub const ETA: Parameter = Parameter {
                   eta scales the weights and changes no prediction.",
 };
 
-/// The parameter for the first weights.
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: ParameterKind::Weights {
@@ -103,7 +99,6 @@ pub const INITIAL: Parameter = Parameter {
     description: "The initial weights: one number for all, or one per weight with the bias last.",
 };
 
-/// The parameter for the order of examples.
 pub const ORDER: Parameter = Parameter {
     name: "order",
     kind: ParameterKind::Choice {
@@ -143,7 +138,6 @@ pub fn reading(setup: &Setup<'_>) -> Result<Option<Reading>, ParameterError> {
     Ok((!setup.real).then_some(reading))
 }
 
-/// The entry of the perceptron in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "perceptron",
     title: "Perceptron",
@@ -177,11 +171,11 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 
 /// The state of a perceptron, which the pocket algorithm uses too.
 ///
-/// If the first weights are whole multiples of `eta`, the perceptron learns with rate 1 and counts its
-/// weights in units of `eta`. The rate then influences no decision and causes no rounding.
+/// If the first weights are whole multiples of `eta`, the perceptron learns with rate 1 and counts its weights in
+/// units of `eta`. The rate then influences no decision and causes no rounding.
 pub struct Perceptron {
     weights: LinearWeights,
-    /// The unit of the answered weights.
+    /// The unit of the weights in answers.
     unit: Unit,
     /// The factor of the example in an update.
     step: f64,
@@ -189,7 +183,7 @@ pub struct Perceptron {
     eta: f64,
     order: Order,
     starts_at_zero: bool,
-    /// The number of updates before an integer weight could exceed the range of exact scores.
+    /// How many updates are possible before an integer weight could exceed the range of exact scores.
     updates_left: u64,
 }
 
@@ -264,7 +258,7 @@ impl Perceptron {
     }
 }
 
-/// The number of times that a weight can grow by `step` within the range of exact scores.
+/// How often a weight can grow by `step` within the range of exact scores.
 fn updates_left(weights: &LinearWeights, step: f64) -> u64 {
     match weights {
         LinearWeights::Integer(weights) => {

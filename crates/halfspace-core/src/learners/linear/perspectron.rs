@@ -2,24 +2,25 @@
 //!
 //! G. Chandrasekaran, V. Kontonis, K. Stavropoulos, K. Tian, "Learning noisy halfspaces with a margin: Massart is no
 //! harder than random" (2024). Some unit vector u has |u.x| >= rho |x| for all examples x. A label differs from the
-//! sign of u.x with a probability that may depend on x and is at most eta < 1/2. With the prediction s = sgn(w.x), an
-//! example with the label y changes the weights from w = 0 by
+//! sign of u.x with a probability that may depend on x and is at most eta < 1/2. The weights start at w = 0. With the
+//! prediction s = sgn(w.x), an example with the label y changes them by
 //!
 //! w += lambda (y - (1 - 2 eta) s) x / (|w.x| + rho |x|), where lambda = rho^2 epsilon / 2.
 //!
-//! A correctly classified example thus strengthens its prediction a little. A mistake weakens its prediction more.
+//! A correctly classified example thus strengthens its prediction a little, and a mistake weakens its prediction
+//! more.
 //!
-//! The proof is short. Let x have norm 1, let v = ((1 - 2 eta) s - y) (w.x - u.x) / (|w.x| + rho), and let b = 1 - 2
-//! eta(x) >= 1 - 2 eta be the mean of y sgn(u.x). If s = sgn(u.x), the mean of v is (1 - 2 eta - b) (|w.x| - |u.x|) /
-//! (|w.x| + rho) >= 1 - 2 eta - b. Otherwise the mean is (1 - 2 eta + b) (|w.x| + |u.x|) / (|w.x| + rho) >= 1 - 2 eta +
-//! b. Both right sides are the mean of 1 - 2 eta - y s. The mean of v over fresh examples is therefore at least twice
-//! the excess of the error of w over eta. The sum of v over T steps of length at most 2 lambda / rho is at most 1 / (2
-//! lambda) + 2 lambda T / rho^2, as for every gradient descent. With this lambda, the expected number of mistakes on T
-//! fresh examples is at most eta T + epsilon T / 2 + 1 / (2 rho^2 epsilon). From T = 1 / (rho epsilon)^2 on, the mean
-//! error of the hypotheses is at most eta + epsilon.
+//! The proof is short. Let x have norm 1, let v = ((1 - 2 eta) s - y) (w.x - u.x) / (|w.x| + rho), and let
+//! b = 1 - 2 eta(x) >= 1 - 2 eta be the mean of y sgn(u.x). If s = sgn(u.x), the mean of v is (1 - 2 eta - b)
+//! (|w.x| - |u.x|) / (|w.x| + rho) >= 1 - 2 eta - b. Otherwise it is (1 - 2 eta + b) (|w.x| + |u.x|) /
+//! (|w.x| + rho) >= 1 - 2 eta + b. Both right sides are the mean of 1 - 2 eta - y s, so the mean of v over fresh
+//! examples is at least twice the excess of the error of w over eta. The sum of v over T steps of length at most
+//! 2 lambda / rho is at most 1 / (2 lambda) + 2 lambda T / rho^2, as for every gradient descent. With this lambda,
+//! the expected number of mistakes on T fresh examples is at most eta T + epsilon T / 2 + 1 / (2 rho^2 epsilon). From
+//! T = 1 / (rho epsilon)^2 on, the mean error of the hypotheses is at most eta + epsilon.
 //!
-//! An example changes v / 2 minus the mistake by at most 2 / rho + 1. The inequality of Azuma and Hoeffding adds (2 /
-//! rho + 1) sqrt(T ln(1 / delta) / 2) for a bound that fails with probability delta.
+//! An example changes v / 2 minus the mistake by at most 2 / rho + 1. For a bound that fails with probability delta,
+//! the inequality of Azuma and Hoeffding therefore adds (2 / rho + 1) sqrt(T ln(1 / delta) / 2).
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -76,7 +77,6 @@ const DELTA: f64 = 1e-6;
 
 const THEOREM: &str = "Chandrasekaran, Kontonis, Stavropoulos, Tian";
 
-/// The entry of the perspectron in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "perspectron",
     title: "Perspectron",
@@ -185,7 +185,7 @@ impl Perspectron {
         }
     }
 
-    /// The mistakes on `examples` fresh examples that more mistakes exceed with probability [`DELTA`] at most.
+    /// The number of mistakes on `examples` fresh examples that is exceeded with probability [`DELTA`] at most.
     fn mistakes_at_most(&self, examples: f64) -> f64 {
         let mean = (self.noise + self.excess / 2.0) * examples
             + 0.5 / (self.margin * self.margin * self.excess);

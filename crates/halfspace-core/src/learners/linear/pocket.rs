@@ -1,9 +1,9 @@
-//! The pocket algorithm: perceptron updates on random mistakes. The answer is the weights with the fewest
-//! training errors seen.
+//! The pocket algorithm: perceptron updates on random mistakes. It answers with the weights that made the fewest
+//! training errors.
 //!
-//! S. I. Gallant, "Perceptron-based learning algorithms", IEEE Trans. Neural Networks 1 (1990) 179-191.
-//! This is the variant that evaluates every new hypothesis on the whole sample. The algorithm is useful for
-//! data that no hyperplane separates.
+//! S. I. Gallant, "Perceptron-based learning algorithms", IEEE Trans. Neural Networks 1 (1990) 179-191. This is the
+//! variant that evaluates every new hypothesis on the whole sample. It is useful for data that no hyperplane
+//! separates.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -50,7 +50,6 @@ use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
-/// The entry of the pocket algorithm in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "pocket",
     title: "Pocket",

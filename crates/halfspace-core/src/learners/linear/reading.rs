@@ -1,4 +1,4 @@
-//! The reading of a Boolean example by linear weights: the number that stands for each bit.
+//! How linear weights read a Boolean example: the number that stands for each bit.
 
 use serde::{Deserialize, Serialize};
 

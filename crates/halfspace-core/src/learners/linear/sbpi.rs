@@ -1,15 +1,15 @@
-//! SBPI, a perceptron inspired by belief propagation. A wrong example moves all hidden states. A barely
-//! right example moves some states away from zero.
+//! SBPI, a perceptron inspired by belief propagation. A wrong example moves all hidden states; a barely right one
+//! moves some of them away from zero.
 //!
-//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with
-//! binary synapses", PNAS 104 (2007) 11079-11084. Each binary weight is the sign of a hidden odd number. D
-//! is the product of the weights and the half-space example u. D is odd, because an even number of features
-//! gets a further feature 1 with the weight 1.
+//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with binary
+//! synapses", PNAS 104 (2007) 11079-11084. Each binary weight is the sign of a hidden odd number. D is the product of
+//! the weights and the half-space example u. It is odd, because an even number of features gets a further feature 1
+//! with the weight 1.
 //!
 //! - If D < 0, the example is a mistake and states += 2u.
-//! - If D = 1, then with probability `reinforcement` the states whose weights agree with the example move
-//!   by 2 away from zero. This step changes no weight. Therefore the hypothesis is constant between two
-//!   mistakes and the rule `anytime` applies.
+//! - If D = 1, then with probability `reinforcement` the states whose weights agree with the example move by 2 away
+//!   from zero. This changes no weight, so the hypothesis is constant between two mistakes and the rule `anytime`
+//!   applies.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -72,7 +72,6 @@ const REINFORCEMENT: Parameter = Parameter {
     description: "Probability to learn from a correct example with a small margin, from 0 to 1.",
 };
 
-/// The parameter for the order of examples.
 pub const ORDER: Parameter = Parameter {
     name: "order",
     kind: ParameterKind::Choice {
@@ -91,7 +90,6 @@ pub fn order(parameters: &Parameters) -> Order {
     }
 }
 
-/// The entry of SBPI in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "sbpi",
     title: "SBPI (belief-propagation-inspired perceptron)",
@@ -127,12 +125,11 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// The SBPI rule.
 pub struct Sbpi {
     states: HiddenStates,
     reinforcement: f64,
     order: Order,
-    /// Selects the barely right examples that are learnt from.
+    /// Draws which barely right examples are learnt from.
     random: Generator,
 }
 

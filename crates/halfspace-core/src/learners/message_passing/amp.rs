@@ -1,19 +1,19 @@
 //! The learner `amp`: approximate message passing finds binary weights with few examples.
 //!
-//! This file owns the catalogue entry, the budget parameters and the [`Rule`] of the search.
-//! `search.rs` contains the algorithm and its sources. The search reads the whole sample in each
-//! pass. The number of examples that it needs is close to the smallest number that determines the weights.
+//! This file owns the catalogue entry, the budget parameters and the [`Rule`] of the search; the algorithm and its
+//! sources are in `search.rs`. The search reads the whole sample in each pass. The number of examples that it needs
+//! is close to the smallest number that determines the weights.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `max_iterations` | 1000 | passes over the sample from one start |
 //! | `restarts` | 0 | further starts from random weights |
 //!
-//! A failing start has little influence on the search: measured at n = 1001, all successes came before the first
-//! restart. The default is therefore one start.
+//! Restarts hardly help, because where a search starts has little influence: measured at n = 1001, all successes came
+//! before the first restart. The default is therefore one start.
 //!
-//! A run ends as `consistent` only after a pass that counted no mistake of the weights in exact integer
-//! arithmetic. A run that starts from a model tests the weights of that model first.
+//! A run ends as `consistent` only after a pass that counted no mistake of the weights in exact integer arithmetic.
+//! If it starts from a model, it tests the weights of that model first.
 //!
 //! ```
 //! use halfspace_core::learners::catalogue::find;
@@ -54,13 +54,13 @@ use crate::learners::sample::source::{Presentation, SharedSample};
 
 const MAX_ITERATIONS_DEFAULT: u64 = 1000;
 
-/// Budget of a run whose request sets neither parameter.
+/// The budget of a run whose request sets neither parameter.
 pub const BUDGET: SearchLimits = SearchLimits {
     max_iterations: MAX_ITERATIONS_DEFAULT,
     restarts: 0,
 };
 
-/// Parameter for the passes from one start.
+/// The parameter for the passes from one start.
 pub const MAX_ITERATIONS: Parameter = Parameter {
     name: "max_iterations",
     kind: ParameterKind::Count {
@@ -71,7 +71,7 @@ pub const MAX_ITERATIONS: Parameter = Parameter {
     description: "Passes over the sample from one start.",
 };
 
-/// Parameter for the starts after the first.
+/// The parameter for the starts after the first.
 pub const fn restarts(default: &'static str) -> Parameter {
     Parameter {
         name: "restarts",
@@ -84,7 +84,7 @@ pub const fn restarts(default: &'static str) -> Parameter {
     }
 }
 
-/// Returns the budget that the parameters set. `default` supplies the missing values.
+/// The budget that the parameters set, with missing values from `default`.
 pub fn budget(parameters: &Parameters, default: SearchLimits) -> SearchLimits {
     SearchLimits {
         max_iterations: parameters
@@ -94,7 +94,6 @@ pub fn budget(parameters: &Parameters, default: SearchLimits) -> SearchLimits {
     }
 }
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "amp",
     title: "AMP (approximate message passing)",

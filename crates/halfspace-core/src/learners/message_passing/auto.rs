@@ -1,16 +1,15 @@
-//! The learner `auto`: runs several learners of binary weights until one of them finds consistent weights.
+//! The learner `auto`: tries several learners of binary weights until one of them finds consistent weights.
 //!
-//! This file owns the order of the stages, their budgets and the best hypothesis of all stages. The stages
-//! are:
+//! This file owns the order of the stages, their budgets and the best hypothesis of all. The stages are:
 //!
-//! - Message passing comes first because this stage needs the fewest examples of hidden weights.
-//! - Message passing with slow reinforcement and leaning starts finds weights that the first stage misses with
-//!   barely enough examples. Each start takes another course.
+//! - Message passing comes first, because it needs the fewest examples of hidden weights.
+//! - Message passing with slow reinforcement and leaning starts finds weights that the first stage misses when there
+//!   are barely enough examples. Each start takes another course.
 //! - The on-line rule SBPI updates on single examples.
 //! - Focusing belief propagation learns random labels.
 //!
-//! The first stage draws the same random numbers as the learner `amp`. Every target that `amp` finds with its
-//! default budget is therefore found here as well.
+//! The first stage draws the same random numbers as the learner `amp`, so every target that `amp` finds with its
+//! default budget is found here as well.
 //!
 //! ```
 //! use halfspace_core::learners::catalogue::find;
@@ -55,9 +54,9 @@ use crate::learners::sample::source::SharedSample;
 const STARTS: u64 = 2;
 const PASSES: u64 = 100;
 
-/// Reinforcement and budget of the second stage. Measured at n = 1001 on the same 40 samples, all stages find
-/// 25 hidden targets at 1.5 examples per weight and 35 at 1.55. Slow reinforcement without leaning starts found
-/// 22 and 30.
+/// Reinforcement and budget of the second stage. Measured at n = 1001 on the same 40 samples, all stages find 25
+/// hidden targets at 1.5 examples per weight and 35 at 1.55; with slow reinforcement but without leaning starts it
+/// was 22 and 30.
 const RHO_SLOW: f64 = 0.002;
 const BUDGET_SLOW: SearchLimits = SearchLimits {
     max_iterations: 300,
@@ -71,7 +70,6 @@ const BUDGET_FOCUSING: SearchLimits = SearchLimits {
     restarts: 0,
 };
 
-/// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "auto",
     title: "Binary weights, by several learners in turn",
@@ -94,8 +92,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 enum Stage {
     Passing(MessagePassing),
     Leaning(MessagePassing),
-    /// The on-line stage, with the passes left from the current start and the starts left after the current
-    /// one.
+    /// The on-line stage, with the passes left from this start and the starts left after it.
     OnLine {
         rule: Sbpi,
         passes: u64,
@@ -107,7 +104,7 @@ enum Stage {
 struct Auto {
     n: usize,
     stage: Stage,
-    /// The hypothesis with the fewest errors in a test on the whole sample, with its number of errors.
+    /// The hypothesis that made the fewest errors on the whole sample, and their number.
     best: Option<(u64, Predictor)>,
     /// Whether the current stage found consistent weights.
     is_found: bool,
@@ -190,7 +187,7 @@ impl Rule for Auto {
         Kind::Search(self)
     }
 
-    /// The first stage starts from the given hypothesis. The later stages start from random weights.
+    /// The first stage starts from the given hypothesis, the later ones from random weights.
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.rule_mut().start_from(hypothesis)
     }

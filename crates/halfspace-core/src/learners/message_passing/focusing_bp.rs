@@ -1,6 +1,5 @@
-//! Focusing belief propagation: message passing for several coupled copies of the weights, which attract each
-//! other. The learner serves samples with random labels, also where `reinforced-amp` fails. The algorithm is in
-//! `search.rs`.
+//! Focusing belief propagation: message passing for several coupled copies of the weights, which attract each other.
+//! It is for samples with random labels, also where `reinforced-amp` fails. The algorithm is in `search.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -42,13 +41,12 @@ use crate::learners::message_passing::search::{Amplification, MessagePassing, Se
 /// The default step.
 const STEP: f64 = 0.0005;
 
-/// Budget of a run whose request sets no parameter.
+/// The budget of a run whose request sets no parameter.
 const BUDGET: SearchLimits = SearchLimits {
     max_iterations: 10_000,
     restarts: 5,
 };
 
-/// The entry of focusing belief propagation in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "focusing-bp",
     title: "Focusing belief propagation",

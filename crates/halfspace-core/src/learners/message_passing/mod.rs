@@ -1,7 +1,7 @@
 //! Learners that search for consistent binary weights by message passing.
 //!
-//! The folder holds approximate message passing and the reinforced and the focusing variant. The learner `auto`
-//! runs several searches. The thresholds of examples per weight come from statistical physics.
+//! The folder holds approximate message passing with its reinforced and its focusing variant, and the learner `auto`,
+//! which runs several searches. The thresholds on the number of examples per weight come from statistical physics.
 
 pub mod amp;
 pub mod auto;

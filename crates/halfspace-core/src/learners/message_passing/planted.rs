@@ -1,15 +1,15 @@
-//! Thresholds on the number of examples per dimension, for samples labelled by hidden binary weights and
-//! for random labels. A remark about a run tells whether its sample determines the weights and whether a
-//! learner can find them.
+//! Thresholds on the number of examples per dimension, for samples labelled by hidden binary weights and for random
+//! labels. With them, the remark about a run says whether its sample determines the weights and whether a learner can
+//! find them.
 //!
-//! More than about 1.245 n uniform examples determine the hidden weights. This is a result of statistical
-//! physics: G. Gyorgyi, "First-order transition to perfect generalization in a neural network with binary
-//! synapses", Phys. Rev. A 41 (1990) 7097-7100. The rigorous annealed bound is 1.448 n. Message passing
-//! finds the weights from about 1.493 n examples on. No efficient method is known between the two numbers.
+//! More than about 1.245 n uniform examples determine the hidden weights. This is a result of statistical physics: G.
+//! Gyorgyi, "First-order transition to perfect generalization in a neural network with binary synapses", Phys. Rev. A
+//! 41 (1990) 7097-7100. The rigorous annealed bound is 1.448 n. Message passing finds the weights from about 1.493 n
+//! examples on. Between 1.245 n and 1.493 n, no efficient method is known.
 //!
-//! Random labels have consistent binary weights up to about 0.833 n examples. J. Ding and N. Sun proved
-//! this lower bound. The matching upper bound holds under a numerical hypothesis (B. Huang, arXiv
-//! 2404.18902). The unconditional upper bound is 0.847 n (arXiv 2401.15092).
+//! Random labels have consistent binary weights up to about 0.833 n examples. J. Ding and N. Sun proved this lower
+//! bound; the matching upper bound holds under a numerical hypothesis (B. Huang, arXiv 2404.18902). The unconditional
+//! upper bound is 0.847 n (arXiv 2401.15092).
 
 use crate::learners::engine::reason::Reason;
 
@@ -101,8 +101,7 @@ pub(crate) mod samples {
         run(entry, params, seed, Input::Generated(&plan))
     }
 
-    /// The number of samples, of `seeds` samples with hidden weights, from which the learner recovers the
-    /// weights.
+    /// How many of `seeds` samples with hidden weights let the learner recover the weights.
     pub fn recovered(
         entry: &'static LearnerEntry,
         params: &Value,

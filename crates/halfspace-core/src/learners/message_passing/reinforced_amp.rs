@@ -1,5 +1,5 @@
-//! Reinforced AMP: message passing that amplifies its present tendency. The learner serves samples with
-//! many consistent binary weights and samples with random labels. The algorithm is in `search.rs`.
+//! Reinforced AMP: message passing that amplifies its present tendency. It is for samples with many consistent binary
+//! weights and for samples with random labels. The algorithm is in `search.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -39,7 +39,6 @@ use crate::learners::message_passing::search::{Amplification, MessagePassing, Se
 /// The default of rho.
 const RHO: f64 = 0.003;
 
-/// The entry of reinforced AMP in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "reinforced-amp",
     title: "Reinforced AMP",

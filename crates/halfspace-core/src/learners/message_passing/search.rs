@@ -1,36 +1,33 @@
-//! Approximate message passing (AMP) for binary weights. The search condenses the messages between examples
-//! and weights into two numbers per example and two per weight, and improves these numbers in turn.
+//! Approximate message passing (AMP) for binary weights. The search condenses the messages between examples and
+//! weights into two numbers per example and two per weight, and improves these numbers in turn.
 //!
-//! D. L. Donoho, A. Maleki, A. Montanari, "Message-passing algorithms for compressed sensing", PNAS 106
-//! (2009) 18914-18919. For this perceptron: J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova,
-//! "Optimal errors and phase transitions in high-dimensional generalized linear models", PNAS 116 (2019)
-//! 5451-5460. The half-space examples u are the rows of U, and m are the posterior means of the weights. N
-//! is n for odd n and n + 1 for even n, which adds an input that is always 1 with the weight 1. The
-//! functions phi and Phi are the density and the distribution function of the normal distribution. An
-//! iteration computes
+//! D. L. Donoho, A. Maleki, A. Montanari, "Message-passing algorithms for compressed sensing", PNAS 106 (2009)
+//! 18914-18919. For this perceptron: J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova, "Optimal errors
+//! and phase transitions in high-dimensional generalized linear models", PNAS 116 (2019) 5451-5460. The half-space
+//! examples u are the rows of U, and m are the posterior means of the weights. N is n for odd n and n + 1 for even n,
+//! where an input that is always 1 with the weight 1 is added. The functions phi and Phi are the density and the
+//! distribution function of the normal distribution. An iteration computes
 //!
 //! V = sum (1 - m^2) / N, omega = U m / sqrt(N) - V g, z = omega / sqrt(V), g = phi(z) / (sqrt(V) Phi(z)),
 //! A = sum g (g + omega / V) / N, B = U^T g / sqrt(N) + A m, m = tanh(B)
 //!
 //! and the candidate is the signs of B. With reinforcement, r times the previous B is added to B, where
-//! r = 1 - (1 - rho)^t rises from 0. The search then also settles if there are many solutions (A.
-//! Braunstein, R. Zecchina, "Learning by message passing in networks of discrete synapses", Phys. Rev.
-//! Lett. 96 (2006) 030201).
+//! r = 1 - (1 - rho)^t rises from 0. The search then settles even if there are many solutions (A. Braunstein, R.
+//! Zecchina, "Learning by message passing in networks of discrete synapses", Phys. Rev. Lett. 96 (2006) 030201).
 //!
-//! Focusing belief propagation (C. Baldassi et al., "Unreasonable effectiveness of learning neural networks",
-//! PNAS 113 (2016) E7655-E7662) searches for dense regions of solutions. y coupled copies of the weights with
-//! the same messages attract each other through a common centre. The centre adds
-//! atanh(c tanh((y - 1) atanh(c tanh D))) to the field D of the data, where c = tanh(gamma). The schedule is
-//! c^2 = rho and y = 1 + 1 / (1 - rho), where rho rises in equal steps. Each field is the mean of the new and
-//! the previous field, because undamped fields oscillate.
+//! Focusing belief propagation (C. Baldassi et al., "Unreasonable effectiveness of learning neural networks", PNAS
+//! 113 (2016) E7655-E7662) searches for dense regions of solutions. y coupled copies of the weights with the same
+//! messages attract each other through a common centre, which adds atanh(c tanh((y - 1) atanh(c tanh D))) to the
+//! field D of the data, where c = tanh(gamma). The schedule is c^2 = rho and y = 1 + 1 / (1 - rho), where rho rises
+//! in equal steps. Each field is the mean of the new and the previous one, because undamped fields oscillate.
 //!
-//! A leaning start adds a field of constant size in the direction of the random start for some iterations.
-//! The later course of the search then depends on the start, which a plain search forgets.
+//! A leaning start adds a field of constant size in the direction of the random start for some iterations. The later
+//! course of the search then depends on the start, which a plain search forgets.
 //!
-//! An iteration is one pass over the packed examples, which also tests the candidate. The state has one
-//! number per example and a few per weight. In the two matrix products, means and pulls g are whole
-//! numbers, so the sums are the same in every order and on every machine. A mean has 30 binary places minus
-//! those of n. The unit of a pull is about 2^-24 of the largest possible pull of the pass.
+//! An iteration is one pass over the packed examples, which also tests the candidate. The state has one number per
+//! example and a few per weight. In the two matrix products, means and pulls g are whole numbers, so the sums are the
+//! same in every order and on every machine. A mean has 30 binary places minus those of n. The unit of a pull is
+//! about 2^-24 of the largest possible pull of the pass.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use std::sync::{Mutex, PoisonError};
@@ -59,7 +56,7 @@ pub struct SearchLimits {
     pub restarts: u64,
 }
 
-/// The addition to the fields of the data.
+/// What is added to the fields of the data.
 #[derive(Clone, Copy, Debug)]
 pub enum Amplification {
     /// No addition: the means are those of the posterior distribution.
@@ -72,7 +69,7 @@ pub enum Amplification {
     Focusing(f64),
 }
 
-/// Size of the field of a leaning start, and its last iteration.
+/// The size of the field of a leaning start, and its last iteration.
 const LEANING: (f64, u64) = (0.3, 60);
 /// The largest rho of focusing, at which y is 7.7. The search then ends.
 const FOCUS_MAX: f64 = 0.85;
@@ -81,14 +78,15 @@ const FOCUS_MAX: f64 = 0.85;
 const FIRST_MEAN: f64 = 0.001;
 /// A start has settled when the mean square change of the means is below this number.
 const SETTLED: f64 = 1e-12;
-/// A start has settled when the variance is below this number.
+/// A start has also settled when the variance is below this number.
 const DECIDED: f64 = 1e-9;
 
-/// Words that a thread reads before it looks for more, and the blocks of these words at most.
+/// Words that a thread reads before it takes more, and the most blocks that these may be.
 const PART_WORDS: usize = 1 << 17;
 const PART_BLOCKS_MAX: usize = 64;
 
-/// Parts that threads read before they wait for each other. A small sample has at least the lower number of parts.
+/// The most parts that threads read before they wait for each other. Even a small sample has at least the lower
+/// number.
 const PARTS_MAX: usize = 32;
 const PARTS_MIN: usize = 16;
 
@@ -196,9 +194,9 @@ impl MessagePassing {
         self.start_at(random_vector(self.candidate.n(), random));
     }
 
-    /// Starts from these weights: they are the first candidate, and the means lean towards them. A failing
-    /// start has little influence on the search. Measured at n = 1001: starts with 2 % wrong weights took
-    /// as long and failed as often as starts with 20 % wrong weights.
+    /// Starts from these weights: they are the first candidate, and the means lean towards them. A failing start has
+    /// little influence on the search: measured at n = 1001, starts with 2 % wrong weights took as long and failed as
+    /// often as starts with 20 %.
     pub fn start_at(&mut self, weights: BitVector) {
         self.candidate = weights;
         self.leaning = match self.amplification {
@@ -220,8 +218,7 @@ impl MessagePassing {
         self.pass.begin(&self.means, self.dimension, 0.0);
     }
 
-    /// Reads the next examples of a pass. Returns the mask of the examples that the candidate classifies
-    /// wrongly.
+    /// Reads the next examples of a pass. Returns the mask of those that the candidate classifies wrongly.
     pub fn read(&mut self, block: &Block<'_>) -> u64 {
         let is_clamped = self.is_clamped();
         self.pass
@@ -240,7 +237,8 @@ impl MessagePassing {
         self.means.len().is_multiple_of(2)
     }
 
-    /// As [`Self::read`], for the next blocks of a sample and with helpers. Empty if helpers are not worth their time.
+    /// Like [`Self::read`], for the next blocks of a sample and with helpers. Empty if helpers are not worth their
+    /// time.
     pub fn read_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
         let (left, words) = (sample.left(), words_for(self.means.len()));
         let rows = (PART_WORDS / words).min(PART_BLOCKS_MAX * BLOCK_ROWS);
@@ -272,8 +270,8 @@ impl MessagePassing {
         masks
     }
 
-    /// Reads a part of a pass and adds to the sums. Returns the mask of the mistakes of each block, and the numbers of
-    /// its examples.
+    /// Reads a part of a pass and adds to the sums. Returns, for each block, the mask of its mistakes and the numbers
+    /// of its examples.
     fn part(
         &self,
         mut stream: Presented<'_>,
@@ -306,7 +304,7 @@ impl MessagePassing {
         }
     }
 
-    /// Makes the next candidate after a pass in which the present one failed.
+    /// Makes the next candidate after the present one failed in a pass.
     pub fn search(&mut self, random: &mut Generator) -> Update {
         let before = self.candidate.clone();
         if self.is_settled || self.iteration >= self.budget.max_iterations {

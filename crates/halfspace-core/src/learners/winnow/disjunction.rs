@@ -1,10 +1,9 @@
 //! Decides whether a short disjunction of features labels the examples, as Winnow's bound assumes.
 //!
-//! A feature that is active in a negative example cannot be in the disjunction. The remaining features are
-//! the candidates. The question is whether few candidates hit every positive example, which is the hitting
-//! set problem. The search runs on a small subset of the positive examples and has a bounded number of steps.
-//! Each answer is tested on all examples, and positive examples that the answer misses join the subset. If
-//! the subset has no small hitting set, then the whole sample has none.
+//! A feature that is active in a negative example cannot be in the disjunction; the others are the candidates.
+//! Whether a few of them hit every positive example is the hitting set problem. The search runs on a small subset of
+//! the positive examples, in a bounded number of steps. Each answer is tested on all examples, and the positive ones
+//! that it misses join the subset. If the subset has no small hitting set, neither has the whole sample.
 //!
 //! Winnow uses the [`DisjunctionVerdict`] to check the assumption of its bound.
 
@@ -25,7 +24,7 @@ const PASSES_MAX: usize = 64;
 /// Limit of the steps of one search.
 const STEPS_MAX: u64 = 1 << 24;
 
-/// Result of the decision.
+/// Whether a short disjunction labels the examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisjunctionVerdict {
     /// A disjunction within the length limit labels every example.
@@ -34,7 +33,7 @@ pub enum DisjunctionVerdict {
     NoneAtAll,
     /// No disjunction within the length limit labels every example. Longer disjunctions were not examined.
     NoneSoShort,
-    /// A limit of the effort was reached before a decision.
+    /// The search ran into one of its limits first.
     Open,
 }
 
@@ -104,7 +103,7 @@ struct ReadExamples<'a> {
 enum Missed {
     /// A positive example has no candidate.
     Hopeless,
-    /// The candidates of the first few positive examples without a chosen feature.
+    /// The candidates of the first few positive examples that no chosen feature hits.
     Examples(Vec<Vec<u64>>),
 }
 
@@ -137,7 +136,7 @@ impl ReadExamples<'_> {
         Ok(())
     }
 
-    /// Returns the features that are active in no negative example, one bit per feature.
+    /// The features that are active in no negative example, one bit per feature.
     fn candidates(&mut self, features: usize) -> Result<Vec<u64>, Interrupt> {
         let mut candidates = vec![0; words_for(features)];
         (0..features).for_each(|feature| set(&mut candidates, feature));
@@ -194,8 +193,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Decides whether at most `literals` features hit the sets with the indices `open`, and if so adds these
-    /// features to `chosen`. Returns `None` if the steps did not suffice.
+    /// Decides whether at most `literals` features hit the sets with the indices `open`, and if so adds them to
+    /// `chosen`. Returns `None` if the steps did not suffice.
     fn hit(
         &mut self,
         open: &[usize],
@@ -238,8 +237,7 @@ impl Search<'_> {
         Ok(Some(false))
     }
 
-    /// Counts pairwise disjoint sets, which are chosen greedily. Each of these sets needs a feature of its
-    /// own.
+    /// Counts pairwise disjoint sets, chosen greedily. Each of them needs a feature of its own.
     fn apart(&self, open: &[usize]) -> usize {
         let mut taken = vec![0; self.sets[open[0]].len()];
         let mut count = 0;
@@ -256,7 +254,7 @@ impl Search<'_> {
         count
     }
 
-    /// Returns the features of one set in ascending order of the number of open sets that they hit.
+    /// The features of one set, in ascending order of the number of open sets that they hit.
     fn by_frequency(&self, set: usize, open: &[usize]) -> Vec<usize> {
         let own = &self.sets[set];
         let features = (0..own.len() * 64).filter(|&feature| has(own, feature));

@@ -4,15 +4,14 @@
 //! Machine Learning 2 (1988). The form is that of section 1 of R. Khardon, D. Roth and R. Servedio,
 //! "Efficiency versus convergence of Boolean kernels for on-line learning algorithms".
 //!
-//! Every feature starts with weight 1. Winnow reads bit 1 as 1 and bit 0 as 0. The prediction for an
-//! example is positive if the weights of its active features sum to theta or more. A mistake changes each
-//! of these weights. If a negative example was predicted positive, each weight is divided by alpha
-//! (*demotion*). If a positive example was predicted negative, each weight is multiplied by alpha
-//! (*promotion*). Irrelevant features therefore have only a logarithmic cost: Theorem 2 bounds the mistakes
-//! on a monotone disjunction of k among N features.
+//! Every feature starts with weight 1. Winnow reads bit 1 as 1 and bit 0 as 0, and predicts an example positive if
+//! the weights of its active features sum to theta or more. A mistake changes each of these weights: it is divided by
+//! alpha if a negative example was predicted positive (*demotion*), and multiplied by alpha if a positive one was
+//! predicted negative (*promotion*). Irrelevant features therefore have only a logarithmic cost: Theorem 2 bounds the
+//! mistakes on a monotone disjunction of k among N features.
 //!
-//! A weight is stored as its exponent. Every comparison is exact for any alpha, and alpha is exactly the
-//! written decimal.
+//! A weight is stored as its exponent, so every comparison is exact for any alpha, and alpha is exactly the written
+//! decimal.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -70,7 +69,6 @@ use crate::learners::winnow::winnow_weights::WinnowWeights;
 /// The kind of the hypothesis in model documents.
 pub const KIND: &str = "winnow";
 
-/// The entry of Winnow in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: KIND,
     title: "Winnow",
@@ -130,8 +128,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 
-/// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the
-/// model and of the rule.
+/// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the two.
 ///
 /// # Errors
 /// The parameter that differs and the value to give.

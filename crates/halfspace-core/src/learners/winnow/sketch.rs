@@ -1,7 +1,7 @@
 //! The powers of Winnow in 16 bits. Sums of them confirm most labels, many times as fast as sums in 64 bits.
 //!
-//! Each power is rounded down to a multiple of `2^shift` units. The true sum therefore lies between the sum of the
-//! rounded powers and that sum plus `2^shift` units per active feature.
+//! Each power is rounded down to a multiple of `2^shift` units, so the true sum lies between the sum of the rounded
+//! powers and that sum plus `2^shift` units per active feature.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const THRESHOLD_BITS: u32 = 14;
 pub(super) struct Sketch {
     column: SmallColumn,
     shift: u32,
-    /// The least sum that reaches the threshold for certain.
+    /// The least sum that certainly reaches the threshold.
     least: i64,
 }
 
@@ -46,8 +46,8 @@ impl Sketch {
         self.column.set(feature, power as i16);
     }
 
-    /// Returns the first of `rows` whose label the sketch does not confirm. At most `inexact` powers are rounded in
-    /// units of `scale`.
+    /// The first of `rows` whose label the sketch does not confirm. At most `inexact` powers are rounded in units of
+    /// `scale`.
     pub(super) fn first_open(
         &self,
         block: &Block<'_>,

@@ -1,18 +1,17 @@
-//! The mistake bound of Winnow: Theorem 2 of Khardon, Roth and Servedio ("Efficiency versus convergence of
-//! Boolean kernels for on-line learning algorithms", section 1), which goes back to N. Littlestone (1988).
-//! The examples are labelled by a monotone disjunction of k literals among N features. Winnow with factor
-//! alpha and threshold theta then makes at most
-//! `alpha / (alpha - 1) * N / theta + k (alpha + 1) (1 + log_alpha theta)` mistakes.
+//! The mistake bound of Winnow: Theorem 2 of Khardon, Roth and Servedio ("Efficiency versus convergence of Boolean
+//! kernels for on-line learning algorithms", section 1), which goes back to N. Littlestone (1988). If the examples
+//! are labelled by a monotone disjunction of k literals among N features, Winnow with factor alpha and threshold
+//! theta makes at most `alpha / (alpha - 1) * N / theta + k (alpha + 1) (1 + log_alpha theta)` mistakes.
 //!
-//! Proof idea: a relevant weight is never demoted and is promoted at most 1 + log_alpha theta times. The
-//! sum of all weights starts at N. A promotion adds at most (alpha - 1) theta to the sum, and a demotion
-//! removes at least (1 - 1 / alpha) theta. If theta < 1, a relevant weight reaches theta from the start.
-//! Then there are no promotions and the first term alone is the bound.
+//! Proof idea: a relevant weight is never demoted, and promoted at most 1 + log_alpha theta times. The sum of all
+//! weights starts at N; a promotion adds at most (alpha - 1) theta to it, and a demotion removes at least
+//! (1 - 1 / alpha) theta. If theta < 1, a relevant weight reaches theta from the start, so there are no promotions
+//! and the first term alone is the bound.
 
 use crate::learners::engine::bound::on_whole_numbers;
 
-/// The bound on the mistakes for alpha > 1, theta > 0, N = `features` and k = `relevant`. With negated
-/// literals, N counts every feature twice. The bound is infinite if N / theta leaves the range of f64.
+/// The bound on the mistakes for alpha > 1, theta > 0, N = `features` and k = `relevant`. With negated literals, N
+/// counts every feature twice. The bound is infinite if N / theta leaves the range of f64.
 pub fn mistakes(alpha: f64, theta: f64, features: f64, relevant: f64) -> f64 {
     sum(alpha, features / theta, libm::log(theta), relevant)
 }

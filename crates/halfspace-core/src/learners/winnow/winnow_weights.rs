@@ -2,7 +2,7 @@
 //!
 //! Feature i has the weight alpha^e_i. Each exponent is stored together with its power in fixed point
 //! ([`crate::learners::arithmetic::power_scale`]), which decides most comparisons. Sums in integers of unlimited size
-//! ([`crate::learners::arithmetic::power_sum`]) decide the closest comparisons and give every score in an answer.
+//! ([`crate::learners::arithmetic::power_sum`]) decide the closest ones and give every score in an answer.
 
 use std::ops::Range;
 
@@ -36,9 +36,8 @@ pub struct WinnowWeights {
     scale: PowerScale,
 }
 
-/// The powers of complements in fixed point. A difference is the power of a feature minus the power of its
-/// complement. One selected sum of differences plus the total therefore gives the sum over features and
-/// complements.
+/// The powers of complements in fixed point. A difference is the power of a feature minus that of its complement, so
+/// one selected sum of differences plus the total gives the sum over features and complements.
 #[derive(Clone, Debug, PartialEq)]
 struct ComplementUnits {
     differences: Vec<i64>,
@@ -46,12 +45,12 @@ struct ComplementUnits {
 }
 
 impl WinnowWeights {
-    /// Weights for `n` features. If complements are features too, there are `2 n` weights: first all
-    /// features, then all complements.
+    /// Weights for `n` features. If complements are features too, there are `2 n` weights: first all features, then
+    /// all complements.
     ///
     /// # Panics
-    /// Panics if the number of exponents is neither `n` nor `2 n`, if an exponent exceeds
-    /// [`Base::exponent_max`] in magnitude, or if theta is 0.
+    /// Panics if the number of exponents is neither `n` nor `2 n`, if an exponent exceeds [`Base::exponent_max`] in
+    /// magnitude, or if theta is 0.
     pub fn new(base: Base, theta: Decimal, n: usize, exponents: Vec<i32>) -> Self {
         assert!(exponents.len() == n || exponents.len() == 2 * n);
         assert!(!theta.is_zero());
@@ -107,7 +106,6 @@ impl WinnowWeights {
         self.base
     }
 
-    /// The threshold.
     pub fn theta(&self) -> &Decimal {
         &self.theta
     }
@@ -128,12 +126,12 @@ impl WinnowWeights {
         verdict.unwrap_or_else(|| self.exact_verdict(row))
     }
 
-    /// [`Self::is_positive`] by a sum of integers of any size, for rows without a quick verdict.
+    /// [`Self::is_positive`] by a sum of integers of any size, for rows that the quick verdict leaves open.
     fn exact_verdict(&self, row: &[u64]) -> bool {
         self.sum(row).reaches(&self.theta)
     }
 
-    /// [`Self::is_positive`] if machine words decide the comparison.
+    /// [`Self::is_positive`], if machine words can decide the comparison.
     fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
         let units = match &self.complement_units {
             None => bits::selected_sum(&self.units, row),
@@ -144,8 +142,8 @@ impl WinnowWeights {
         self.scale.reaches(units, self.inexact)
     }
 
-    /// The first of `rows` that the weights classify wrongly. Any row once `stop` is raised. `words` is memory for the
-    /// packed words of one row.
+    /// The first of `rows` that the weights classify wrongly, or any row once `stop` is raised. `words` is memory for
+    /// the packed words of one row.
     pub fn first_mistake(
         &self,
         block: &Block<'_>,
@@ -175,7 +173,7 @@ impl WinnowWeights {
         }
     }
 
-    /// The mask of the rows of a block that the weights classify wrongly. Any mask once `stop` is raised.
+    /// The mask of the rows of a block that the weights classify wrongly, or any mask once `stop` is raised.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         let (mut words, mut mask, mut first) = (vec![0; words_for(self.n)], 0, 0);
         while let Some(row) = self.first_mistake(block, first..block.rows(), &mut words, stop) {
@@ -197,8 +195,8 @@ impl WinnowWeights {
         PowerSum::new(self.base, &terms_of(exponents))
     }
 
-    /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether a feature
-    /// was active. Returns none and changes nothing if an exponent would leave its range.
+    /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether there was one, or
+    /// none if an exponent would leave its range; nothing changes then.
     pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
         let (n, complements) = (self.n, self.has_complements());
         let mut changed = 0;
@@ -216,7 +214,7 @@ impl WinnowWeights {
         Some(changed > 0)
     }
 
-    /// Adds `by` to the exponent of a feature. Returns false and changes nothing if the exponent would leave its range.
+    /// Adds `by` to the exponent of a feature. Returns false and changes nothing if it would leave its range.
     #[inline(always)]
     fn change_feature(&mut self, feature: usize, by: i32, table: &mut PowerTable) -> bool {
         let exponent = self.exponents[feature];
@@ -245,8 +243,8 @@ impl WinnowWeights {
     }
 }
 
-/// The active features of a row of `n` bits: the position of each one. With `complements`, also `n` plus
-/// the position of each zero.
+/// The positions of the active features of a row of `n` bits. With `complements`, also `n` plus the position of each
+/// zero.
 pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
     active_words(row, n, complements).flat_map(|(first, word)| places(first, word))
 }

@@ -1,10 +1,10 @@
-//! The cost of checkpoints: the same long jobs in a program with a checkpoint per second, which is the shortest
-//! interval, and in a program without checkpoints.
+//! The cost of checkpoints, measured on the same long jobs in two programs: one writes a checkpoint every second,
+//! which is the shortest interval, and the other writes none.
 //!
-//! `cargo bench --bench checkpoints [seconds]` starts the two programs on free ports of the loopback address.
-//! They get the same jobs in alternation, each of about `seconds` seconds (10). The benchmark compares the
-//! least `result.seconds` of each side, and the results must be equal. The first column is unreliable on a
-//! shared machine.
+//! `cargo bench --bench checkpoints [seconds]` starts both programs on free ports of the loopback address and gives
+//! them the jobs in turn. A job takes about `seconds` seconds (10 by default). It compares the smallest
+//! `result.seconds` of each side, and fails if the results differ. Do not rely on the first column if the machine is
+//! shared.
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const ROUNDS: usize = 3;
 
-/// First number of examples of a job. The benchmark then raises the number until the job takes the wanted time.
+/// Number of examples of the first attempt at a job. The benchmark raises it until the job takes the wanted time.
 const PROBED: u64 = 5_000;
 const TRIES_MAX: u32 = 20;
 

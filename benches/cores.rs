@@ -1,7 +1,7 @@
-//! One long computation on one thread and with one helper, in turns.
+//! One long computation, alternately on one thread and with one helper.
 //!
-//! Run `cargo bench -p halfspace-core --bench cores [cores]`. The table has the median seconds of both sides and their
-//! ratio, and both outcomes must be equal. A busy machine lowers the ratio.
+//! Run `cargo bench -p halfspace-core --bench cores [cores]`. The table shows the median seconds of both sides and
+//! their ratio, which a busy machine lowers. The benchmark fails if the two outcomes differ.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fmt::Debug;

@@ -1,10 +1,11 @@
 //! Computing time of the papers' figures.
 //!
-//! `cargo bench --bench experiments` computes `fang-venkatesh-figure-1` with one thread per core. The benchmark prints
-//! the seconds in JSON. `benches/peers/figure_1.py` does the listed work of each point in NumPy.
+//! `cargo bench --bench experiments` computes `fang-venkatesh-figure-1` with one thread per core and prints the
+//! seconds in JSON, together with the work of each point. `benches/peers/figure_1.py` measures the same work in
+//! NumPy.
 //!
-//! `-- points FIGURE` prints the measured time of a run at each point of a figure beside the estimate. `-- csv
-//! FIGURE` and `-- svg FIGURE` print the figure.
+//! `-- points FIGURE` prints, for each point of a figure, the measured time of a run beside the estimate.
+//! `-- csv FIGURE` and `-- svg FIGURE` print the figure itself.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,10 +1,10 @@
 //! Parsing speed of bodies, in MB of the body per second.
 //!
-//! Run `cargo bench --bench ingest`. Each figure is the best of several runs over a body in memory. Beside it
-//! stands the time of a plain scan for line feeds over the same bytes. For nominal tables the peer is
-//! `benches/ingest_pandas.py`: `read_csv` and `get_dummies` of pandas over a file with the same bytes. pandas comes
-//! from `target/venv` (`python3 -m venv target/venv && target/venv/bin/pip install pandas`), or from the Python in the
-//! variable `PANDAS_PYTHON`.
+//! Run `cargo bench --bench ingest`. Each figure is the best of several runs over a body in memory, and beside it
+//! stands the same time as a multiple of a plain scan for line feeds. For nominal tables there is a peer,
+//! `benches/ingest_pandas.py`, which runs `read_csv` and `get_dummies` of pandas over a file with the same bytes. It
+//! takes pandas from `target/venv` (`python3 -m venv target/venv && target/venv/bin/pip install pandas`), or from the
+//! Python that the variable `PANDAS_PYTHON` names.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -58,7 +58,7 @@ fn main() {
     measure_digest(&mut random);
 }
 
-/// 22 of 126 features, one per group of 22 groups, as in the agaricus data.
+/// Examples like the agaricus data: 22 of 126 features are active, one in each of 22 groups.
 fn agaricus_like(random: &mut Xoshiro256PlusPlus, value: &str) -> Vec<u8> {
     let mut body = String::new();
     while body.len() < BODY_BYTES {

@@ -1,8 +1,8 @@
-//! A training on a dataset that is larger than the memory limit of its process.
+//! Training on a dataset that is larger than the memory limit of the process.
 //!
-//! Run `cargo bench --bench larger_than_memory [dataset MiB] [limit MiB]` as a user who may create control
-//! groups. The sizes default to 1024 and 128. A process without a limit stores the dataset and trains on it.
-//! Then a process with the limit does the same training, and the results must be equal.
+//! Run `cargo bench --bench larger_than_memory [dataset MiB] [limit MiB]` as a user who may create control groups.
+//! The sizes default to 1024 and 128. A process without a limit stores the dataset and trains on it, then a process
+//! with the limit repeats the training. The results must be equal.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 #[path = "../tests/service/memory_limit.rs"]
@@ -65,7 +65,7 @@ fn main() -> Result<()> {
 
 struct Service {
     child: Child,
-    /// Open as long as the program runs, because the program writes more than its first line.
+    /// Kept open while the program runs, because it writes more than its first line.
     _stdout: BufReader<ChildStdout>,
     address: String,
 }

@@ -1,9 +1,9 @@
-//! Latency of the service while it computes, and time until a cancelled job stops.
+//! Latency of the service while it computes, and the time until a cancelled job stops.
 //!
-//! `cargo bench --bench latency` starts the program on a free port of the loopback address. It requests
-//! `/livez` repeatedly, idle and with twice as many running jobs as cores, and then cancels jobs of several
-//! kinds. The documented limits are 50 ms for the p99 of `/livez` under that load, and 250 ms until a cancelled
-//! job is idle.
+//! `cargo bench --bench latency` starts the program on a free port of the loopback address. It sends requests to
+//! `/livez`, first while the service is idle and then under twice as many running jobs as cores. After that it
+//! cancels jobs of several kinds. The documented limits are 50 ms for the p99 of `/livez` under this load, and 250 ms
+//! until a cancelled job is idle.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
@@ -108,7 +108,7 @@ fn livez(address: &str, keep: bool) -> Result<Vec<Duration>> {
         let (status, _) = exchange(&mut connection, "GET", "/livez", "", "")?;
         times.push(begun.elapsed());
         assert_eq!(status, 200);
-        // A client without pauses would measure its own share of the processor.
+        // Without a pause the client would measure its own share of the processor.
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(times)
@@ -129,7 +129,7 @@ fn submit(address: &str, body: &str) -> Result<String> {
     loop {
         let (_, job) = exchange(&mut connection, "GET", &path, "", "")?;
         if job.contains("\"status\":\"running\"") {
-            // The job has passed its start and computes in its loop after this time.
+            // After this time the job is past its start and computes in its loop.
             std::thread::sleep(Duration::from_millis(100));
             return Ok(path);
         }

@@ -1,9 +1,11 @@
-//! Jobs per second through the store, and the time of a claim for growing queues, owners and histories.
+//! Jobs per second through the store, and the time of a claim as the queue, the owners and the history grow.
 //!
-//! `scripts/with-postgres cargo bench --bench queue` measures both databases within minutes. Without the script
-//! only SQLite is measured. The benchmark computes nothing. It stores, claims and finishes each job through the
-//! methods of the store. The script's server does not wait for its disk (`fsync = off`), and SQLite does, so
-//! the columns are comparable and the databases are not.
+//! `scripts/with-postgres cargo bench --bench queue` measures both databases within minutes. Without the script only
+//! SQLite is measured. Nothing is computed: each job is stored, claimed and finished through the methods of the
+//! store.
+//!
+//! Do not compare the two databases with each other. The script's PostgreSQL server does not wait for its disk
+//! (`fsync = off`), and SQLite does.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -192,7 +194,7 @@ impl fmt::Display for Claims {
     }
 }
 
-/// Times of single claims. Each job is requeued.
+/// Times of single claims. Each claimed job goes back into the queue.
 async fn claims(store: &Store) -> Outcome<Claims> {
     let mut times = Vec::new();
     for _ in 0..CLAIMS {

@@ -1,8 +1,8 @@
 //! Cost of a tiny waited training, beside its two unavoidable parts: an HTTP answer, and a commit on disk.
 //!
-//! Run `cargo bench --bench request`. Everything runs in this process. Each measurement uses one kept
-//! connection and sends one request after another. The measurements alternate with a few requests per round,
-//! and the benchmark prints medians over all rounds.
+//! Run `cargo bench --bench request`. Everything happens in this process, with one kept connection and one request at
+//! a time per measurement. Each round makes a few requests of every kind, and the benchmark prints medians over all
+//! rounds.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -111,7 +111,7 @@ fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<d
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// A handler that reads the body and answers nothing, behind the service's accept loop.
+/// A handler that reads the body and sends an empty answer, behind the service's accept loop.
 async fn start_empty(stop: CancellationToken) -> Result<SocketAddr, Box<dyn Error>> {
     let router = Router::new().route("/", post(async |_: Bytes| ()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -136,7 +136,7 @@ async fn start_service(
     let jobs = Arc::clone(service.jobs());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    // One training makes the job and the model that the benchmark then commits alone.
+    // One training makes the job and the model. The benchmark then commits them without training again.
     tokio::spawn(service.run(listener, None, stop));
     tokio::task::spawn_blocking(move || {
         let mut client = Client::connect(address, TRAIN).expect("a connection");

@@ -1,9 +1,9 @@
 //! Examples per second that sessions learn, each on disk before its answer, beside the write rate of the disk.
 //!
-//! `cargo bench --bench sessions` starts the program on a free port of the loopback address and sends NDJSON:
-//! one stream into one session, and 64 concurrent streams into 64 sessions. Then one client and 64 clients send
-//! single lines, one per request. The baseline is a repeated write of 4 KiB with `fdatasync` in the same
-//! directory, before and after. The last measurement is the memory of a session of directed drift.
+//! `cargo bench --bench sessions` starts the program on a free port of the loopback address and sends NDJSON: one
+//! stream into one session, then 64 concurrent streams into 64 sessions. After that one client, and then 64 clients,
+//! send single lines, one per request. The baseline repeats a write of 4 KiB with `fdatasync` in the same directory,
+//! before and after. Last comes the memory of a session of directed drift.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fs::File;

@@ -1,8 +1,8 @@
-//! Speed of learning from stored examples block by block, beside the same examples in memory, and speed of the
-//! digest's verification.
+//! Speed of learning from stored examples block by block, beside the same examples in memory, and of verifying the
+//! digest.
 //!
-//! Run `cargo bench --bench stored [rows]`. The file is in the system's cache, so the benchmark measures this
-//! program and not a disk. Both sides alternate, the benchmark prints medians, and the outcomes must be equal.
+//! Run `cargo bench --bench stored [rows]`. The file is in the system's cache, so you measure this program and not a
+//! disk. The sides alternate, the benchmark prints medians, and it fails if the outcomes differ.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fs::File;

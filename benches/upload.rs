@@ -1,12 +1,12 @@
-//! Upload speed of a dataset of two gigabytes, and the memory of the upload.
+//! Upload speed of a dataset of two gigabytes, and the memory that the upload takes.
 //!
-//! `cargo bench --bench upload` starts the program for each format and streams the body over the loopback
-//! address. The body repeats a piece of 32 MB, so no part of it lies on a disk. The benchmark then deletes the
-//! dataset. The first figure is the rate from the first byte to the answer. The others are the rate of the
-//! parser alone over the same piece, the time after the last byte, and the peak memory of the program (VmHWM).
-//! The service stores the spooled rows and flushes them to the disk after the last byte. Arguments choose
-//! formats and another size in megabytes: `cargo bench --bench upload -- libsvm ndjson 100`. The disk needs
-//! twice the stored size: 4 GB.
+//! `cargo bench --bench upload` starts the program anew for each format and streams the body over the loopback
+//! address. The body repeats a piece of 32 MB, so no part of it has to come from a disk. You get the rate from the
+//! first byte to the answer, the rate of the parser alone over the same piece, the time after the last byte, in which
+//! the service stores the spooled rows and flushes them to the disk, and the peak memory of the program (VmHWM).
+//!
+//! Arguments choose formats and another size in megabytes: `cargo bench --bench upload -- libsvm ndjson 100`. The
+//! disk needs twice the stored size, which is 4 GB.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::hint::black_box;
@@ -116,7 +116,7 @@ fn bodies(random: &mut Xoshiro256PlusPlus, bytes: usize) -> Vec<Body> {
     ]
 }
 
-/// 22 of 126 features, one per group of 22 groups, as in the agaricus data.
+/// A line like the agaricus data: 22 of 126 features are active, one in each of 22 groups.
 fn libsvm_line(random: &mut Xoshiro256PlusPlus) -> String {
     let pair = |attribute: usize| {
         let (first, end) = (attribute * 126 / 22, (attribute + 1) * 126 / 22);

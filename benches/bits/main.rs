@@ -1,8 +1,8 @@
 //! Speed of the bit-vector kernels, as ratios to baselines that are timed in the same run.
 //!
-//! Run `cargo bench --bench bits`. Seconds are unreliable on a shared machine. A kernel and its baseline
-//! therefore alternate, each is timed once per round, and the benchmark prints the median of the ratios of the
-//! rounds. The two columns of times are medians too.
+//! Run `cargo bench --bench bits`. Seconds mean little on a shared machine, so each round times a kernel and its
+//! baseline in turn, and the benchmark prints the median of the rounds' ratios. The two columns of times are medians
+//! too.
 
 mod data;
 mod products;

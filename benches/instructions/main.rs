@@ -1,7 +1,6 @@
-//! Counts the instructions of readers and learners under Callgrind. `scripts/instructions` runs this program and
-//! compares the counts with `counts.txt`.
+//! Counts the instructions of readers and learners under Callgrind. Preparing a body or a sample is not counted.
 //!
-//! The preparation of a body or sample is not counted.
+//! `scripts/instructions` runs this program and compares the counts with `counts.txt`.
 
 use std::hint::black_box;
 

@@ -1,7 +1,8 @@
-//! Works whose instructions are counted: bodies for the readers, samples for the learners, and their computation.
+//! The work whose instructions are counted, with the bodies that the readers read and the samples that the learners
+//! learn.
 //!
-//! Every body and every sample comes from one fixed seed. A work takes the scalar kernels, so the counts do not
-//! depend on the vector instructions of the machine.
+//! Bodies and samples come from one fixed seed. All work runs on the scalar kernels, because otherwise the counts
+//! would depend on the vector instructions of the machine.
 
 #[path = "../../crates/halfspace-formats/examples/inference/mod.rs"]
 mod inference;

@@ -1,4 +1,4 @@
-//! The baselines: plain programs for the learners, with loops over one byte per coordinate.
+//! The baselines: plain programs for the same learners, with loops over one byte per coordinate.
 
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule, Watch, smallest_error};
 use rand::{Rng, RngExt, SeedableRng};
@@ -25,8 +25,8 @@ pub fn by_bits<const N: usize>(
     }
 }
 
-/// Draws all bits, at most 64, from one word and negates a negative example. For odd `N` the distribution is
-/// the same as that of [`by_bits`].
+/// Draws all bits, at most 64, from one word and negates the example if it is negative. For odd `N` it has the same
+/// distribution as [`by_bits`].
 #[inline(always)]
 pub fn by_words<const N: usize>(
     target: &[i8; N],
@@ -86,8 +86,8 @@ pub fn drift_native(seed: u64) -> Read {
     })
 }
 
-/// Runs the batch variants, which count the votes of `size` examples byte by byte. The synchronous variant
-/// flips all outvoted coordinates, and the other flips one.
+/// Runs the batch variants, which count the votes of `size` examples byte by byte. The synchronous variant flips all
+/// outvoted coordinates, the other one flips only one.
 pub fn batch_drift<const N: usize>(seed: u64, size: u64, is_synchronous: bool) -> Read {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut vector = || std::array::from_fn(|_| if random.random() { 1 } else { -1 });

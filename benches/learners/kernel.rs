@@ -1,5 +1,5 @@
-//! The kernel perceptron: on tic-tac-toe boards beside a plain program, and on the adversary's examples beside
-//! the bit kernel that the learner uses.
+//! The kernel perceptron against a plain program on tic-tac-toe boards, and against the bit kernel that it uses on
+//! the adversary's examples.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,8 +16,9 @@ use super::{Read, compare, run_with};
 
 const LEARNER: &str = "kernel-perceptron";
 
-/// Learns all conjunctions over the 958 end boards until a clean pass. The library's run also counts the errors
-/// of the hypothesis and computes the bound. Each of these visits all pairs once more.
+/// Learns all conjunctions over the 958 end boards until a clean pass. The library's run does more than the baseline:
+/// it also counts the errors of the hypothesis and computes the bound, and each of these goes through all pairs once
+/// more.
 pub fn tic_tac_toe() {
     let sample = samples::find("tic-tac-toe").expect("a sample");
     let boards = sample
@@ -75,9 +76,9 @@ fn sum_by_sum(rows: &[(u64, bool)]) -> Read {
     }
 }
 
-/// Theorem 4's sequence: every example is a mistake and joins the support. A run evaluates the kernel on each
-/// pair of examples in its one pass. The count of the final hypothesis's errors evaluates all pairs again, in
-/// both orders.
+/// Theorem 4's sequence: every example is a mistake and joins the support. In its one pass, a run evaluates the
+/// kernel on each pair of examples. Counting the errors of the final hypothesis evaluates all pairs again, in both
+/// orders.
 pub fn adversary() {
     for (n, size) in [(400, 2_000), (2_000, 20_000)] {
         let (data, found) = timed(|| adversary::build(n, size, 1, &Run::default()));

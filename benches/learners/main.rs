@@ -1,9 +1,9 @@
 //! Speed of whole learners, as ratios to loops over bytes that are timed in the same run.
 //!
-//! Run `cargo bench --bench learners`. The library's side is the whole computation of a job: the generator, the
-//! rule behind its trait, the train loop with its stopping rule, and the outcome. Library and baselines
-//! alternate. Each round has separate seeds, and the benchmark prints medians over the rounds. The number of
-//! examples of a drift run depends on its seed, so the benchmark compares examples per second.
+//! Run `cargo bench --bench learners`. The library's side is everything that a job computes: the generator, the rule
+//! behind its trait, the train loop with its stopping rule, and the outcome. It alternates with the baseline. Each
+//! round has its own seed, and the benchmark prints medians over the rounds. How many examples a drift run reads
+//! depends on its seed, so we compare examples per second.
 
 mod bytes;
 mod kernel;
@@ -80,7 +80,7 @@ fn main() {
     kernel::adversary();
 }
 
-/// Runs a learner of the library on an endless stream, which has the same seed.
+/// Runs a learner of the library on an endless stream that has the same seed.
 fn generated(learner: &str, n: usize, seed: u64) -> Read {
     let plan = Plan {
         target: Plan::random_target(n, Seed(seed)),
@@ -135,8 +135,8 @@ fn repeated(round: u64, examples: u64, mut run: impl FnMut(u64) -> Read) -> Read
     all
 }
 
-/// 8,124 labelled rows of 126 features, 22 of them set, as in the agaricus data. No hyperplane separates the
-/// rows, so the passes do not end.
+/// 8,124 labelled rows of 126 features, 22 of them set, as in the agaricus data. No hyperplane separates the rows, so
+/// training never ends by itself.
 fn perceptron() {
     let (n, attributes) = (126, 22);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);

@@ -1,9 +1,9 @@
-//! The learners of this library as one side of `benches/peers/learners.py`, which drives the other side.
+//! The learners of this library as one side of `benches/peers/learners.py`, which also drives the other side.
 //!
-//! The argument is a folder of data. A file `NAME.x` holds rows of doubles, rows of one byte per bit, or the ascending
-//! numbers of the active features of each row, 4 bytes each. A file `NAME.y` holds one byte per label. Each line of the
-//! input is a request, and each line of the output is its answer in JSON. `seconds` in an answer is the processor time
-//! of the work without the reading of the data.
+//! The argument is a folder of data. A file `NAME.x` holds the rows, as doubles, as one byte per bit, or as the
+//! ascending numbers of each row's active features, 4 bytes each. `NAME.y` holds one byte per label. Each input line
+//! is a request, and each output line is its answer in JSON. In an answer, `seconds` is the processor time of the
+//! work without reading the data.
 
 use std::collections::HashMap;
 use std::fs;

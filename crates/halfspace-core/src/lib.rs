@@ -1,34 +1,36 @@
 //! Learners of half-spaces over Boolean and real examples.
 //!
-//! A half-space classifies an example `x` by the sign of a weighted sum of the features. A *learner* reads
-//! labelled examples and changes its *hypothesis* after a mistake. This crate contains the learners, the
-//! theory that bounds their mistakes, and the procedures that prove facts about a sample. The crate is pure:
-//! it has no clock, no I/O and no asynchronous code. Every random choice comes from a seed.
+//! A half-space classifies an example `x` by the sign of a weighted sum of its features. A *learner* reads labelled
+//! examples and changes its *hypothesis* after a mistake. Besides the learners, this crate contains the theory that
+//! bounds their mistakes and the procedures that prove facts about a sample. It is pure: no clock, no I/O, no
+//! asynchronous code, and every random choice comes from a seed.
 //!
 //! # How the parts fit together
 //!
-//! Examples are packed: a Boolean example of n features takes n bits. A [`bits::BitMatrix`] stores 64 examples
-//! per block, word by word, so one instruction compares a weight vector with many examples. Every kernel of
-//! [`bits`] has a scalar twin that specifies the kernel.
+//! Examples are packed, so a Boolean example of n features takes n bits. A [`bits::BitMatrix`] stores 64 examples per
+//! block, word by word, so that one instruction compares a weight vector with many of them. Every kernel of [`bits`]
+//! has a scalar twin that specifies it.
 //!
-//! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), that states how one example
-//! changes a hypothesis. One loop, [`train`](learners::engine::train::train), owns the passes, the order of the
-//! examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
-//! [`catalogue`](learners::catalogue) lists each learner with its parameters, its guarantee and its
-//! source. A new learner takes one file and one line in the catalogue.
+//! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), which says how one example changes a
+//! hypothesis. Everything else is shared. One loop, [`train`](learners::engine::train::train), owns the passes, the
+//! order of the examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
+//! [`catalogue`](learners::catalogue) lists each learner with its parameters, its guarantee and its source. If you
+//! add a learner, you write one file and one line in the catalogue.
 //!
-//! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
-//! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a
-//! proof that none exists. Floating point proposes there and never decides. [`constructions`] builds the
-//! hypotheses and samples of the papers' proofs. [`samples`] makes tables to try. [`experiments`] compares
-//! measurements with the theory. [`explanations`] puts hypotheses into words.
+//! A result also says on what grounds you can trust it. [`theory`] computes the mistake bounds and the confidence of
+//! the stopping rules. [`separability`] decides whether a hyperplane separates a sample, and returns either the
+//! hyperplane or a proof that none exists. There, floating point proposes answers but never decides. [`certificates`]
+//! states what is proved about an answer.
 //!
-//! [`memory`] limits the memory of a piece of work. A program that wants the limits installs
-//! [`memory::CountingAllocator`] as the global allocator. Without that allocator no limit applies.
+//! [`constructions`] builds the data sets of the papers' proofs, and [`samples`] makes tables to try. [`experiments`]
+//! compares measurements with the theory, and [`explanations`] puts hypotheses into words.
+//!
+//! [`memory`] limits the memory of a piece of work. If you want the limits, install [`memory::CountingAllocator`] as
+//! the global allocator of your program. Without it no limit applies.
 //!
 //! # Example
 //!
-//! A perceptron learns the conjunction of two bits. The answer states why the run ended.
+//! A perceptron learns the conjunction of two bits, and the outcome states why the run ended.
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};

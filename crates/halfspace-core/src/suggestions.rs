@@ -1,9 +1,9 @@
-//! Messages about unknown names: the nearest known name, and all of them.
+//! Messages about unknown names: the nearest known name, as a suggestion.
 
 /// Similarity from which a name is suggested, from 0 to 1.
 const SIMILAR: f64 = 0.75;
 
-/// Returns the known name that is most similar to `name`, if one is similar.
+/// The known name that is most similar to `name`, if one is similar enough.
 ///
 /// ```
 /// use halfspace_core::suggestions::nearest;
@@ -18,7 +18,8 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     (best.0 >= SIMILAR).then_some(best.1)
 }
 
-/// Returns the question after a name that is not known, with a space before, or nothing.
+/// The question `(did you mean ...?)` to append to a message about an unknown name, with a space before it. It is
+/// empty if no known name is similar.
 pub fn question<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let nearest = nearest(name, known);
     nearest.map_or(String::new(), |nearest| {

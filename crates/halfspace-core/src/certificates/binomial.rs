@@ -1,10 +1,11 @@
 //! Tails of the binomial distribution, in logarithms, and their inversion.
 //!
-//! The probability of one count is Loader's saddle-point form, which loses no digits for large m. A tail is one
-//! probability times a sum of positive ratios, so nothing cancels. Sources: C. Loader, Fast and accurate computation
-//! of binomial probabilities (2000); C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits (1934).
+//! The probability of one count is Loader's saddle-point form, which loses no digits for large m. A tail is this
+//! probability times a sum of positive ratios, so nothing cancels. All logarithms come from one software
+//! implementation (`libm`), because each figure must be the same on every machine.
 //!
-//! One software logarithm (`libm`) computes every figure, so a figure is the same on every machine.
+//! Sources: C. Loader, Fast and accurate computation of binomial probabilities (2000); C. J. Clopper and E. S.
+//! Pearson, The use of confidence or fiducial limits (1934).
 
 use std::f64::consts::{LN_2, PI};
 
@@ -14,9 +15,10 @@ use crate::learners::arithmetic::stirling;
 const NEGLIGIBLE: f64 = 1e-18;
 
 /// The upper confidence limit of Clopper and Pearson: the largest p with `P(X <= k) >= delta`, where X counts the
-/// errors of m independent examples with error p. The limit is rounded up.
+/// errors of m independent examples with error p. In other words, it is the largest error that k errors on m examples
+/// do not refute at level delta.
 ///
-/// The largest error that k errors on m examples do not refute at level delta. At most `k <= m`, and `ln_delta < 0`.
+/// The limit is rounded up. It needs `k <= m` and `ln_delta < 0`.
 pub fn upper_limit(k: u64, m: u64, ln_delta: f64) -> f64 {
     if k >= m {
         return 1.0;
@@ -27,7 +29,7 @@ pub fn upper_limit(k: u64, m: u64, ln_delta: f64) -> f64 {
     last_above(ln_delta, |p| ln_at_most(k, m, p)).1
 }
 
-/// The lower confidence limit: the smallest p with `P(X >= k) >= delta`. The limit is rounded down.
+/// The lower confidence limit: the smallest p with `P(X >= k) >= delta`, rounded down.
 pub fn lower_limit(k: u64, m: u64, ln_delta: f64) -> f64 {
     if k == 0 {
         return 0.0;

@@ -1,10 +1,10 @@
-//! Certificates: statements of how far an answer can be trusted.
+//! Certificates: how far you can trust an answer.
 //!
-//! A certificate is a proved statement about a hypothesis that holds with a stated confidence for any distribution of
-//! independent examples, or for uniform ones. Each file has one kind, with the proof. This file turns the facts about a
-//! run, an evaluation or a session into certificates, and names the reason where a certificate is missing.
+//! A certificate is a proved statement about a hypothesis. It holds with a stated confidence for any distribution of
+//! independent examples, or for uniform examples only. Each file covers one kind and contains the proof. This one
+//! turns the facts about a run, an evaluation or a session into certificates, and says why a certificate is missing.
 //!
-//! Certificates hold separately and not jointly.
+//! Each certificate holds by itself with its confidence. Several do not hold jointly with it.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub mod uniqueness;
 #[cfg(test)]
 mod tests;
 
-/// The confidence of certificates if a request states none.
+/// The confidence of certificates unless a request states another.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A proved statement about an answer.
@@ -204,7 +204,7 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// The certificate of this kind alone, or the reason why there is none.
+    /// Keeps this kind alone: its certificate, or the reason why there is none.
     pub fn only(mut self, kind: CertificateKind) -> Self {
         self.certificates
             .retain(|certificate| certificate.claim.kind() == kind);
@@ -213,14 +213,14 @@ impl Certificates {
         self
     }
 
-    /// The reason why there is no certificate of this kind, if a reason is known.
+    /// The reason why this kind has no certificate, if one is known.
     pub fn reason_without(&self, kind: CertificateKind) -> Option<&str> {
         let mut withheld = self.certificates_withheld.iter();
         let found = withheld.find(|withheld| withheld.kind == kind)?;
         Some(&found.reason)
     }
 
-    /// Replaces the certificate of this kind by the reason why there is none.
+    /// Replaces the certificate of this kind with the reason why there is none.
     pub fn withhold(&mut self, kind: CertificateKind, reason: &str) {
         self.certificates
             .retain(|certificate| certificate.claim.kind() != kind);
@@ -284,7 +284,7 @@ pub fn of_run(entry: &LearnerEntry, outcome: &RunOutcome, confidence: f64) -> Ce
 }
 
 /// The certificates of a session after the tests `tested`. `fresh` is the declared origin of the examples, or the
-/// reason why they are not known to be fresh.
+/// reason why we do not know that they are fresh.
 pub fn of_session(
     entry: &LearnerEntry,
     tested: Tested,
@@ -303,8 +303,9 @@ pub fn of_session(
     certificates
 }
 
-/// The certificate of a hyperplane that classifies all examples correctly and that `kept` of them determine.
-/// `independent` is the origin of the examples. Each error is the reason why there is no certificate.
+/// The certificate of a hyperplane that classifies all examples correctly, where `kept` of them determine it.
+/// `independent` is the origin of the examples. Either argument may instead be the reason why there is no
+/// certificate.
 pub fn of_support(
     kept: Result<u64, String>,
     examples: u64,
@@ -318,8 +319,8 @@ pub fn of_support(
     certificates
 }
 
-/// The certificate of an evaluation. `fresh` is the origin of examples that the model did not learn from, or the reason
-/// why the examples are not known to be fresh.
+/// The certificate of an evaluation. `fresh` is the origin of examples that the model did not learn from, or the
+/// reason why we do not know that they are fresh.
 pub fn of_test(
     evaluation: &Evaluation,
     fresh: Result<Assume, String>,

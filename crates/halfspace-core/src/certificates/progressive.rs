@@ -1,15 +1,14 @@
 //! Progressive validation: the mean error of the hypotheses of a run, each tested before it learnt.
 //!
-//! A learner makes M mistakes on T fresh examples, each predicted before it is learnt. The mean error p of the
-//! hypotheses satisfies `sum_j w_j exp(-l_j M) (1 - c_j p)^(-T) < 1 / delta` with `c_j = 1 - exp(-l_j)`, for all T at
-//! once with probability at least 1 - delta. The weights are equal over geometric l from 1e-4 to 4.
+//! A learner predicts T fresh examples, each before it learns it, and makes M mistakes. Let p be the mean error of
+//! its hypotheses. With probability at least 1 - delta, `sum_j w_j exp(-l_j M) (1 - c_j p)^(-T) < 1 / delta` holds
+//! for all T at once, where `c_j = 1 - exp(-l_j)`. The weights are equal over geometric l from 1e-4 to 4.
 //!
-//! Each product of `exp(-l [mistake]) / (1 - c err)` over the examples has expectation 1. The logarithm is concave, so
-//! the form with the mean error is smaller. The sum is therefore below a non-negative martingale, which Ville's
-//! inequality bounds. Source: S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Time-uniform Chernoff bounds via
-//! nonnegative supermartingales, Probability Surveys 17 (2020).
+//! For the proof, take the product of `exp(-l [mistake]) / (1 - c err)` over the examples, whose expectation is 1.
+//! The logarithm is concave, so the form with the mean error is smaller than this product. The sum is therefore below
+//! a non-negative martingale, which Ville's inequality bounds. Source: S. R. Howard, A. Ramdas, J. McAuliffe and J.
+//! Sekhon, Time-uniform Chernoff bounds via nonnegative supermartingales, Probability Surveys 17 (2020).
 
-/// The source of the bound.
 pub const SOURCE: &str = "S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Time-uniform Chernoff bounds via \
                           nonnegative supermartingales, Probability Surveys 17 (2020)";
 
@@ -37,7 +36,7 @@ pub fn mean_error_at_most(mistakes: u64, examples: u64, confidence: f64) -> f64 
     }
 }
 
-/// Whether the bound excludes the mean error `p`, from 0 to 1.
+/// Whether the bound excludes a mean error of `p`, from 0 to 1.
 pub fn is_refuted(p: f64, mistakes: u64, examples: u64, confidence: f64) -> bool {
     let (mistakes, examples) = (mistakes as f64, examples as f64);
     let [first, last] = RANGE;

@@ -1,21 +1,21 @@
 //! Survival: the error of a hypothesis that classified a run of fresh examples correctly.
 //!
-//! Hypothesis number k (1 for the first) has survived r tested examples in a row. With `delta_k = delta / (k (k + 1))`,
-//! the bound `err(h_k) <= 1 - delta_k^(1/r)` holds for all k and r at once with probability at least 1 - delta.
+//! Hypothesis number k (1 for the first) has survived r tested examples in a row. With
+//! `delta_k = delta / (k (k + 1))`, the bound `err(h_k) <= 1 - delta_k^(1/r)` holds for all k and r at once with
+//! probability at least 1 - delta.
 //!
-//! The bound of hypothesis k fails at r only if `(1 - err)^r < delta_k`. This first holds at one r*, and the
-//! hypothesis reaches r* with probability `(1 - err)^(r*) < delta_k`. The sum of all `delta_k` is delta. The
-//! distribution of the examples is arbitrary. Sources: N. Littlestone, From on-line to batch learning (1989); N.
-//! Cesa-Bianchi, A. Conconi and C. Gentile, On the generalization ability of on-line learning algorithms (2004).
+//! The bound of hypothesis k fails at r only if `(1 - err)^r < delta_k`. Let r* be the first such r. The hypothesis
+//! reaches it with probability `(1 - err)^(r*) < delta_k`, and all `delta_k` together sum to delta. The distribution
+//! of the examples may be any. Sources: N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A.
+//! Conconi and C. Gentile, On the generalization ability of on-line learning algorithms (2004).
 
 use crate::learners::engine::stopping::{anytime_run_length, ln_share};
 
-/// The sources of the bound.
 pub const SOURCE: &str = "N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A. Conconi and \
                           C. Gentile, On the generalization ability of on-line learning algorithms (2004)";
 
-/// The smallest run length that proves the error `error` of hypothesis number `hypothesis`. The rule `pac` accepts the
-/// hypothesis there. None if no run is long enough.
+/// The smallest run length that proves an error of at most `error` for hypothesis number `hypothesis`, which is where
+/// the rule `pac` accepts it. None if no run is long enough.
 pub fn run_length(error: f64, hypothesis: u64, confidence: f64) -> Option<u64> {
     anytime_run_length(libm::log1p(-confidence), libm::log1p(-error), hypothesis)
 }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::binomial::{lower_limit, upper_limit};
 
-/// The source of the interval.
 pub const SOURCE: &str = "C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits (1934); \
                           J. Langford, Tutorial on practical prediction theory for classification (2005)";
 

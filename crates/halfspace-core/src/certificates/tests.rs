@@ -1,4 +1,4 @@
-//! Figures of the certificates against enumerations and independent computations.
+//! The figures of the certificates, compared with enumerations and independent computations.
 
 use std::f64::consts::LN_10;
 

@@ -1,22 +1,23 @@
 //! Uniqueness: a vector of binary weights that is consistent with enough uniform examples is the target.
 //!
-//! A target of n binary weights labelled m independent examples. A vector that differs from the target in d weights
-//! errs with a probability e_d, so another consistent vector exists with probability at most
+//! A target of n binary weights labelled m independent examples. A vector that differs from it in d weights errs with
+//! some probability e_d, so another consistent vector exists with probability at most
 //! `sum over d = 1..n of C(n, d) (1 - e_d)^m`.
 //!
 //! # The error at distance d
 //!
 //! Let A and B be sums of d and n - d fair signs, g = P(|A| > |B|), t = P(|A| = |B|, A not 0), and z = P(A = B = 0).
-//! For odd n, `e_d = g`. For even n, `e_d` is `g + t/2` on uniform examples, `g + t/4` on reflected ones and `(g +
-//! t/2) / (1 + c)` on uniform positive ones, where c = P(A + B = 0).
+//! For odd n, `e_d = g`. For even n it depends on the sampling: `g + t/2` on uniform examples, `g + t/4` on reflected
+//! ones, and `(g + t/2) / (1 + c)` on uniform positive ones, where c = P(A + B = 0).
 //!
-//! These numbers have a closed form. Write `u(k)` for the probability that k fair signs add up to 0. Move one sign s
-//! from B to A: `F = g + t/2 + z/2` is the mean of a function of |A| and |B| that is 1, 1/2 or 0. For given sums of the
-//! other signs, the mean over s stays the same except where both sums are as small as their parities allow. Hence for
-//! odd n, F grows from d to d + 1 by `u(d) u(n - 1 - d)` if d is even, and not if d is odd. For even n, F grows by
-//! `u(d) u(n - d) / 2` if d is even, and by `u(d + 1) u(n - d - 1) / 2` if d is odd. F begins at z / 2, and
-//! `t = 2 c - 2 z`. All terms are positive. The error at the complement completes the error: `1 - e_d` is again a sum
-//! of positive terms.
+//! These numbers have a closed form. Write `u(k)` for the probability that k fair signs add up to 0. Then move one
+//! sign s from B to A. `F = g + t/2 + z/2` is the mean of a function of |A| and |B| that is 1, 1/2 or 0. Given the
+//! sums of the other signs, its mean over s stays the same except where both sums are as small as their parities
+//! allow. Hence for odd n, F grows from d to d + 1 by `u(d) u(n - 1 - d)` if d is even, and does not grow if d is
+//! odd. For even n it grows by `u(d) u(n - d) / 2` if d is even, and by `u(d + 1) u(n - d - 1) / 2` if d is odd. F
+//! begins at z / 2, and `t = 2 c - 2 z`.
+//!
+//! All terms are positive. `1 - e_d` comes from the error at the complement, so it is a sum of positive terms too.
 
 use crate::learners::arithmetic::smallest_count::RUN_LENGTH_MAX;
 use crate::learners::arithmetic::smallest_count::smallest_count;
@@ -25,7 +26,6 @@ use crate::learners::engine::stopping::Sampling;
 
 use super::binomial::ln_choose;
 
-/// The source of the bound.
 pub const SOURCE: &str = "the union bound over all vectors of binary weights";
 
 /// The largest number of features for which the bound is computed.
@@ -69,7 +69,7 @@ impl Doubt {
     }
 
     /// The smallest number of examples whose doubt is at most `exp(ln_doubt)`. Every example shrinks the doubt by a
-    /// share that depends on n alone, so the number is far below the limit of the search.
+    /// share that depends on n alone, so this number is far below the limit of the search.
     ///
     /// # Errors
     /// The interrupt if the computation was told to stop. For the largest n it takes about a second.

@@ -1,10 +1,10 @@
 //! A monotone CNF with a given number of satisfying assignments.
 //!
-//! Lemma 8 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms". Let F be a formula over l variables, and x a further variable. `x and F` has
-//! as many satisfying assignments as F. `x or F`, where x joins each clause, has 2^l more. The binary digits
-//! of the wanted number, from the lowest 1 upwards, therefore determine how each further variable joins. The
-//! formula has at most one clause per variable.
+//! This is Lemma 8 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
+//! on-line learning algorithms". Let F be a formula over l variables, and x a further variable. `x and F` has as many
+//! satisfying assignments as F, and `x or F`, where x joins each clause, has 2^l more. So the binary digits of the
+//! wanted number, from the lowest 1 upwards, determine how each further variable joins. The formula needs at most one
+//! clause per variable.
 
 use num_bigint::BigUint;
 
@@ -25,9 +25,9 @@ pub enum CnfError {
     Satisfying { variables: u32 },
 }
 
-/// Builds the clauses of a monotone CNF over `variables` variables with exactly `satisfying` satisfying
-/// assignments among the 2^variables assignments. A clause lists its variables, numbered from 1, in ascending
-/// order. The formula has at least one clause and at most one per variable.
+/// Builds the clauses of a monotone CNF over `variables` variables that exactly `satisfying` of the 2^variables
+/// assignments satisfy. A clause lists its variables, numbered from 1, in ascending order. There is at least one
+/// clause, and at most one per variable.
 ///
 /// # Errors
 /// Returns an error if no such formula exists or there are too many variables.

@@ -1,29 +1,28 @@
-//! Counting by training: examples for kernel Winnow whose final prediction compares the number of satisfying
+//! Counting by training: examples for kernel Winnow after which one prediction compares the number of satisfying
 //! assignments of a monotone 2-CNF with K.
 //!
-//! Theorem 7 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms", section 4.2. Here alpha is an integer, and theta is 2^m, the default of the
-//! learner. Every example is a mistake.
+//! This is Theorem 7 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
+//! on-line learning algorithms", section 4.2. Here alpha is an integer, and theta is 2^m, the default of the learner.
+//! Every example is a mistake.
 //!
-//! The m features are A (one per variable of the formula), B (U features) and slack. The query has all
-//! features of A and B and no slack. The conjunctions of A, of B and of both therefore decide the prediction.
-//! A conjunction of A represents the assignment in which its variables are true.
+//! The m features are A (one per variable of the formula), B (U features) and slack. A conjunction of A stands for
+//! the assignment in which its variables are true. The query has all features of A and B and no slack, so only the
+//! conjunctions of A, of B and of both decide its prediction.
 //!
-//! 1. For each clause, V demotions reduce the conjunctions without a variable of this clause. The
-//!    conjunctions of A that satisfy the formula keep weight 1. The others have a sum of less than 1/2.
+//! 1. For each clause, V demotions reduce the conjunctions without a variable of this clause. The conjunctions of
+//!    A that satisfy the formula keep weight 1, and the others sum to less than 1/2.
 //! 2. All of A is promoted q times, until the sum is just below theta.
 //! 3. The same kind of demotions uses a formula over B with exactly p satisfying assignments
-//!    ([`super::monotone_cnf`]). The conjunctions of B then have a sum between p and p + 1/4.
-//! 4. All of B is promoted. The conjunctions of B alone and those shared by A and B then sum to at least
-//!    theta - alpha^q K, with an excess below half of alpha^q. The query reaches theta iff the count of A is
-//!    at least K.
+//!    ([`super::monotone_cnf`]). After them the conjunctions of B sum to between p and p + 1/4.
+//! 4. All of B is promoted. The conjunctions of B alone and those shared by A and B then sum to at least theta -
+//!    alpha^q K, with an excess below half of alpha^q. The query reaches theta iff the count of A is at least K.
 //!
-//! A demotion needs a mistake on a negative example. Three pairs of slack features cause this mistake. Each
-//! pair is promoted until its three conjunctions reach theta together. One feature from each pair then
-//! suffices to reach theta.
+//! A demotion needs a mistake on a negative example, and three pairs of slack features cause it. Each pair is
+//! promoted until its three conjunctions reach theta together. After that, one feature from each pair suffices to
+//! reach theta.
 //!
-//! The paper leaves the base of some logarithms open. These logarithms are binary here. Every logarithm is
-//! rounded up to the smallest integer whose power suffices, computed in integers.
+//! The paper leaves the base of some logarithms open. We take binary ones, and round every logarithm up to the
+//! smallest integer whose power suffices, computed in integers.
 
 use num_bigint::BigUint;
 
@@ -174,8 +173,8 @@ impl CountingPlan {
         demotions * (3 * u64::from(self.slack_promotions) + 1) + u64::from(q + first + last)
     }
 
-    /// Returns the largest number of active features in an example or the query. Training needs a
-    /// `max_active` of at least this number, which grows with alpha.
+    /// The largest number of active features in an example or in the query. Training needs a `max_active` of at least
+    /// this number, which grows with alpha.
     pub fn active(&self) -> u32 {
         let (n, u) = (self.question.variables, self.numbers.u);
         (n + u).max(u + 2).max(n + 3)

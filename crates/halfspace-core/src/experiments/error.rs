@@ -33,8 +33,8 @@ impl ExperimentError {
         Self::Parameter { pointer, detail }
     }
 
-    /// JSON pointer to the wrong value, relative to the parameters. The pointer is empty if all parameters
-    /// together are wrong.
+    /// JSON pointer to the wrong value, relative to the parameters. It is empty if the parameters are only wrong
+    /// together.
     pub fn pointer(&self) -> &str {
         match self {
             Self::Parameter { pointer, .. } => pointer,
@@ -140,10 +140,9 @@ pub fn check_between(
     }
 }
 
-/// Checks that no value of a list is repeated. A repeated value would give two series one name or two points
-/// one place.
+/// Checks that no value of a list is repeated. Otherwise two series would have one name, or two points one place.
 pub fn check_distinct<T: PartialEq>(name: &str, list: &[T]) -> Result<(), ExperimentError> {
-    // Each value makes at least one point. The limit of points therefore also limits this quadratic search.
+    // Each value makes at least one point, so the limit of points also limits this quadratic search.
     check_grid(&[list.len()])?;
     for (at, one) in list.iter().enumerate() {
         if let Some(first) = list[..at].iter().position(|other| other == one) {

@@ -1,9 +1,8 @@
-//! `false-stop-rate`: the share of runs that a stopping rule ends at a wrong hypothesis, against the allowed
-//! error delta.
+//! `false-stop-rate`: how often a stopping rule ends a run at a wrong hypothesis, against the allowed error delta.
 //!
-//! The runs are runs of Directed Drift (algorithm D). The exact probability from `theory::directed_drift` is
-//! drawn beside the measured shares. A rule whose points lie above the diagonal does not keep the promised
-//! confidence.
+//! All runs are runs of Directed Drift (algorithm D). The exact probability from `theory::directed_drift` is drawn
+//! beside the measured shares. If the points of a rule lie above the diagonal, it does not keep the confidence that
+//! it promises.
 
 use std::sync::OnceLock;
 
@@ -104,7 +103,7 @@ impl FalseStopRate {
 
     /// The rule, the number of features and the delta at a point.
     ///
-    /// Each pair of a rule and a number of features makes a series. The points of a series differ in delta.
+    /// Each pair of a rule and a number of features makes one series, whose points differ in delta.
     fn cell(&self, point: usize) -> FalseStopCell {
         let FalseStopRateSpec {
             n, deltas, rules, ..

@@ -1,13 +1,13 @@
-//! `mistake-bound-sweep`: mistakes until the hypothesis equals the target, against the batch size or the
-//! number of features.
+//! `mistake-bound-sweep`: mistakes until the hypothesis equals the target, against the batch size or the number of
+//! features.
 //!
-//! The source is S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data".
-//! Figure 1 shows mistakes over n against m over (pi/2) n ln n. Table 1 shows mistakes against n at the
-//! paper's own batch sizes. Directed Drift without batches is the chain of `learners::drift_chain`. The
-//! expected mistakes of this chain are known, so such a learner needs no runs.
+//! The source is S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data". Figure 1
+//! shows mistakes over n against m over (pi/2) n ln n. Table 1 shows mistakes against n at the paper's own batch
+//! sizes. Directed Drift without batches is the chain of `learners::drift::drift_chain`, whose expected mistakes are
+//! known, so such a learner needs no runs.
 //!
-//! A run that stops at `mistakes_max` mistakes is censored and counts with `mistakes_max`. The mean at its
-//! point is then a lower bound, and the interval has no upper end.
+//! A run that stops at `max_mistakes` mistakes is censored and counts with this number. The mean at its point is then
+//! only a lower bound, so the interval has no upper end.
 
 use std::f64::consts::PI;
 
@@ -52,7 +52,7 @@ const NORMALISED_MAX: f64 = 1_000.0;
 /// The largest number of mistakes of a run. The sum of the squares must fit in a `u64`.
 const MISTAKES_MAX: u64 = 10_000_000;
 
-/// Confidence of a run. At its end the hypothesis is the target with this confidence, and no further mistake
+/// Confidence of a run. At its end the hypothesis is, with this confidence, the target, and no further mistake
 /// follows.
 const CONFIDENCE: f64 = 1.0 - 1e-9;
 

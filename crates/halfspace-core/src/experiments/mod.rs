@@ -1,15 +1,14 @@
 //! Experiments: grids of seeded runs, whose results are charted beside the curves of theory.
 //!
-//! An [`Experiment`] is a [`Design`] with checked parameters. It is divided into parts of about equal cost,
-//! which any worker may compute in any order. The seed of each run follows from the experiment's seed, the
-//! run's point and the run's number. The result of a part consists of integers that are added. The outcome
-//! therefore depends neither on the division into parts nor on the workers. Points with an exact analysis
-//! need no runs.
+//! An [`Experiment`] is a [`Design`] with checked parameters. It is divided into parts of about equal cost, which any
+//! worker may compute in any order. The seed of each run follows from the experiment's seed, the run's point and the
+//! run's number, and the result of a part consists of integers that are added up. For this reason the outcome depends
+//! neither on the division into parts nor on the workers. Points with an exact analysis need no runs.
 //!
 //! - [`mistake_bound_sweep`], [`false_stop_rate`], [`certificate_coverage`], [`separable_fraction`] and
 //!   [`sample_complexity`] are the designs.
 //! - [`mistake_curve`] charts the mistakes of a single training.
-//! - [`outcome`] is the chart of the results, and [`plot`] draws the chart as SVG.
+//! - [`outcome`] is the chart of the results, and [`plot`] draws it as SVG.
 //!
 //! *This module is pure like the learners: it knows no clock, no queue and no request.*
 
@@ -49,10 +48,9 @@ pub trait Design: Debug + Send + Sync {
     /// The points of the grid. The design chooses their order.
     fn points(&self) -> Vec<PointPlan>;
 
-    /// The point whose seeds are used for the runs at `point`.
+    /// The point whose seeds the runs at `point` use, by default `point` itself.
     ///
-    /// By default this is `point` itself. Two points with the same seeds draw the same data in runs of the
-    /// same number.
+    /// If two points have the same seeds, runs of the same number draw the same data at both.
     fn drawn_as(&self, point: usize) -> usize {
         point
     }
@@ -87,8 +85,7 @@ impl Experiment {
         self.design.name()
     }
 
-    /// Number of independent parts of about equal cost, from 1 to [`PARTS_MAX`]. Only the parameters
-    /// determine this number.
+    /// Number of independent parts of about equal cost, from 1 to [`PARTS_MAX`]. It depends only on the parameters.
     pub fn parts(&self) -> u32 {
         self.parts.count()
     }
@@ -120,7 +117,7 @@ impl Experiment {
         let drawn_as = self.design.drawn_as(point) as u64;
         let seed = Seed(seed).child(drawn_as).child(number);
         let observed = self.design.observe(point, seed, run)?;
-        // A stopped run may still return a value. That value is not the result of a whole run.
+        // A stopped run may still return a value, but this is not the result of a whole run.
         run.stop.raised().map_or(Ok(observed), Err)
     }
 
@@ -143,9 +140,8 @@ impl Experiment {
         Ok(tally)
     }
 
-    /// Combines the parts computed so far into an outcome. A part that is not computed yet is `None`.
-    ///
-    /// The outcome does not depend on the order in which the parts were computed.
+    /// Combines the parts computed so far into an outcome, which does not depend on the order in which they were
+    /// computed. A part that is not computed yet is `None`.
     pub fn gather(&self, parts: &[Option<PartTally>]) -> ExperimentOutcome {
         let mut tallies = vec![PointTally::default(); self.parts.points()];
         for part in parts.iter().flatten() {
@@ -156,7 +152,7 @@ impl Experiment {
             runs: tallies.iter().map(|tally| tally.runs).sum(),
             runs_planned: self.parts.runs(),
         };
-        // A request may list its values in any order. The line of a series goes from left to right.
+        // A request may list its values in any order, but the line of a series goes from left to right.
         for series in &mut outcome.chart.series {
             series
                 .points

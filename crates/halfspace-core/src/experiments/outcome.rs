@@ -31,9 +31,9 @@ impl Point {
         }
     }
 
-    /// Makes a point from the mean of some runs, divided by `unit`. Without runs there is no point.
+    /// Makes a point from the mean of some runs, divided by `unit`, or none without runs.
     ///
-    /// A run that a limit ended counts with the value that it had reached. The mean is then a lower bound.
+    /// A run that a limit ended counts with the value that it had reached, so the mean is then a lower bound.
     pub fn mean(x: f64, tally: &PointTally, unit: f64) -> Option<Self> {
         if tally.runs == 0 {
             return None;
@@ -51,10 +51,9 @@ impl Point {
         })
     }
 
-    /// Makes a point from the share of runs with the value 1, with Wilson's interval. Without runs there is
-    /// no point.
+    /// Makes a point from the share of runs with the value 1, with Wilson's interval, or none without runs.
     ///
-    /// The interval allows for both results of each run that a limit ended.
+    /// A run that a limit ended could have had either result, and the interval allows for both.
     pub fn share(x: f64, tally: &PointTally) -> Option<Self> {
         if tally.runs == 0 {
             return None;

@@ -1,13 +1,12 @@
 //! Division of a grid of runs into parts of about equal cost.
 //!
-//! The runs of a point lie at equal distances on a line, and the parts cut this line into equal pieces. Each
-//! part therefore takes the same share of each point, up to one run. The parts cost about the same even if
-//! the estimated costs are wrong. A partial result covers all points, and the remaining time can be estimated
-//! from the elapsed time.
+//! Imagine the runs of a point at equal distances on a line, which the parts cut into equal pieces. Each part takes
+//! the same share of each point, up to one run. So the parts cost about the same even if the estimated costs are
+//! wrong, a partial result covers all points, and the remaining time can be estimated from the elapsed time.
 //!
-//! A point with fewer runs than parts has a run in some of the parts only. Its first run lies at a phase: the
-//! estimated cost of all earlier points divided by the total cost. The phases distribute such points over the
-//! parts by cost. All arithmetic is in integers, so every machine makes the same division.
+//! A point with fewer runs than parts has runs in some of the parts only. Its first run lies at a phase, which is the
+//! estimated cost of all earlier points divided by the total cost. This spreads such points over the parts by cost.
+//! All arithmetic is in integers, so every machine makes the same division.
 
 use std::ops::Range;
 
@@ -26,11 +25,10 @@ pub struct PointPlan {
 /// The largest number of parts of an experiment.
 pub const PARTS_MAX: u32 = 200;
 
-/// Intended cost of a part, in nanoseconds. The scheduling of a part takes far less time.
+/// Intended cost of a part, in nanoseconds. It is far above the time that scheduling a part takes.
 const PART_NANOSECONDS: u128 = 100_000_000;
 
-/// Upper limit of the estimated time of a run, about 600 years in nanoseconds. The limit keeps sums from
-/// overflowing.
+/// Upper limit of the estimated time of a run, about 600 years in nanoseconds, so that sums do not overflow.
 const RUN_NANOSECONDS_MAX: u128 = 1 << 64;
 
 /// A grid and its division into parts.
@@ -49,12 +47,12 @@ struct Stretch {
     phase: u64,
 }
 
-/// The unit of [`Stretch::phase`]: so many phases make the distance between two runs.
+/// The distance between two runs, in the unit of [`Stretch::phase`].
 const PHASES: u128 = 1 << 32;
 
 impl Parts {
-    /// Divides a grid. The number of parts follows from the total cost and exceeds neither [`PARTS_MAX`] nor
-    /// the number of runs.
+    /// Divides a grid. The number of parts follows from the total cost, but there are never more than [`PARTS_MAX`]
+    /// or more than runs.
     pub fn new(plans: &[PointPlan]) -> Self {
         let cost = |plan: &PointPlan| {
             let nanoseconds_a_run = (plan.seconds_a_run * 1e9) as u128;
@@ -99,8 +97,8 @@ impl Parts {
         self.nanoseconds as f64 / 1e9
     }
 
-    /// The runs of a part: an index of a point, and a range of numbers of its runs. Points without a run in
-    /// this part are omitted.
+    /// The runs of a part: the index of a point, and a range of numbers of its runs. Points without a run in this
+    /// part are omitted.
     ///
     /// # Panics
     /// If there is no such part.

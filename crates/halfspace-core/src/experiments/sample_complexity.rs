@@ -1,11 +1,10 @@
 //! `sample-complexity`: the share of runs in which a learner finds the hidden binary weights exactly, against
 //! examples per dimension.
 //!
-//! The experiment accepts every learner that answers with binary weights, or with real weights, whose signs
-//! are then compared. Learners of half-space data get uniform positive examples, and the other learners get
-//! uniform labelled examples. For odd n both kinds of examples carry the same knowledge. The chart marks two
-//! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
-//! weights from the second ratio on.
+//! A learner may answer with binary weights, or with real weights, whose signs are then compared. Learners of
+//! half-space data get uniform positive examples, the others uniform labelled examples. For odd n both kinds carry
+//! the same knowledge. The chart marks two ratios. From the first on, uniform examples determine the weights, and
+//! from the second on, message passing finds them.
 
 use crate::learners::engine::check;
 use crate::learners::engine::entry::{DefaultStop, LearnerEntry};
@@ -70,7 +69,7 @@ pub struct SampleComplexityParams {
     pub ratios: Vec<f64>,
     /// Number of runs per point.
     pub runs: u64,
-    /// Passes after which a run stops. A learner that stops by confidence makes one pass.
+    /// Passes after which a run stops. A learner that stops by confidence makes one pass only.
     pub max_passes: u64,
 }
 
@@ -144,8 +143,8 @@ impl SampleComplexity {
 
     /// The learner, the number of features and the number of examples at a point.
     ///
-    /// Each pair of a learner and a number of features makes a series. The points of a series differ in the
-    /// number of examples.
+    /// Each pair of a learner and a number of features makes one series, whose points differ in the number of
+    /// examples.
     fn cell(&self, point: usize) -> (&ConfiguredLearner, usize, u64) {
         let SampleComplexityParams {
             n,
@@ -219,8 +218,8 @@ impl SampleComplexity {
     }
 }
 
-/// Whether the hypothesis of a task can be compared with binary weights. The task is stopped at once, so this
-/// is cheap.
+/// Whether the hypothesis of a task can be compared with binary weights. This is cheap, because the task is stopped
+/// at once.
 fn has_signs(task: &Task, plan: &Plan) -> bool {
     let stopped = Run::default();
     stopped.stop.raise(Interrupt::Cancelled);
@@ -266,9 +265,9 @@ impl Design for SampleComplexity {
 
     /// All learners get the same seeds at the same numbers of features and examples.
     ///
-    /// So all learners of half-space data learn from the same examples, and so do all learners of labelled
-    /// data. For odd n the two kinds of data are equivalent. Suppose that one learner starts like another and
-    /// continues where the other stops without success. The first learner is then never measured below the
+    /// So all learners of half-space data learn from the same examples, and so do all learners of labelled data. For
+    /// odd n the two kinds of data are equivalent. If one learner starts like another and continues where the other
+    /// stops without success, it is therefore never measured below the other.
     /// second.
     fn drawn_as(&self, point: usize) -> usize {
         point % self.places()

@@ -1,11 +1,10 @@
-//! `separable-fraction`: the share of random dichotomies that a hyperplane through the origin separates,
-//! against points per dimension.
+//! `separable-fraction`: the share of random dichotomies that a hyperplane through the origin separates, against
+//! points per dimension.
 //!
-//! Cover's count C(P, N) / 2^P is drawn beside the measured shares. The source is figure 1 of H.
-//! Sompolinsky's lecture on the capacity of the perceptron. Each run draws points and a dichotomy, and
-//! `separability::decision` decides the dichotomy with a proof. Normal points are in general position, as
-//! Cover's theorem demands. Points of signs are not always in general position and then allow fewer
-//! dichotomies.
+//! Cover's count C(P, N) / 2^P is drawn beside the measured shares, as in figure 1 of H. Sompolinsky's lecture on the
+//! capacity of the perceptron. Each run draws points and a dichotomy, which `separability::decision` then decides
+//! with a proof. Normal points are in general position, as Cover's theorem demands. Points of signs are not always,
+//! and then fewer dichotomies are separable.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,14 +31,14 @@ use crate::figures::chart::{Axis, Chart, Curve, Point, Scale, Series};
 /// The name in requests.
 pub const NAME: &str = "separable-fraction";
 
-/// The largest number of dimensions. Up to this number separability is always decided.
+/// The largest number of dimensions, up to which separability is always decided.
 const DIMENSIONS_MAX: u64 = 256;
 
 /// The largest number of points per dimension.
 const RATIO_MAX: f64 = 16.0;
 
-/// The largest number of points of a theory curve. The limit keeps charts small and bounds the arithmetic
-/// with long integers.
+/// The largest number of points of a theory curve. It keeps charts small and bounds the arithmetic with long
+/// integers.
 const PLACES_MAX: u64 = 200;
 
 /// Binary places of a coordinate: enough for general position and few enough for exact arithmetic.
@@ -136,8 +135,8 @@ fn draw(points: usize, dimension: usize, kind: Points, random: &mut Generator) -
     Data::new(features, Labels::of_signs(sides))
 }
 
-/// Draws a number from the normal distribution by the method of Box and Muller and rounds the number to
-/// [`PLACES`].
+/// Draws a number from the normal distribution by the method of Box and Muller, and rounds it to [`PLACES`] binary
+/// places.
 fn normal(random: &mut Generator) -> f64 {
     let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
     let radius = libm::sqrt(-2.0 * libm::log(uniform()));

@@ -65,18 +65,15 @@ impl PointTally {
         Some(libm::sqrt(spread / (n - 1.0)) / n)
     }
 
-    /// Wilson's interval for the share `count / runs`. `quantile` is the normal quantile of the confidence
-    /// level.
-    ///
-    /// The tally must have at least one run.
+    /// Wilson's interval for the share `count / runs`. `quantile` is the normal quantile of the confidence level.
+    /// There must be at least one run.
     pub fn wilson(&self, count: u64, quantile: f64) -> (f64, f64) {
         let n = self.runs as f64;
         let (share, z2) = (count as f64 / n, quantile * quantile);
         let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
         let spread = share * (1.0 - share) / n + z2 / (4.0 * n * n);
         let half = quantile * libm::sqrt(spread) / (1.0 + z2 / n);
-        // Rounding must not exclude the share itself from the interval. At a share of 0 or 1 the share is an
-        // end.
+        // Rounding must not exclude the share itself from the interval. A share of 0 or 1 is an end of it.
         (
             (middle - half).max(0.0).min(share),
             (middle + half).min(1.0).max(share),

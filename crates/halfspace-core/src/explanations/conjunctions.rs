@@ -1,13 +1,13 @@
 //! The heaviest conjunctions of a sum over support vectors, with exact weights.
 //!
-//! Each vector has a count. The weight of a conjunction is the sum of the counts of the vectors that satisfy
-//! the conjunction. A further literal only removes vectors, so no extension of a conjunction weighs more than
-//! the larger of the sums of positive and of negative counts. The search leaves out each extension that cannot
+//! Each vector has a count, and the weight of a conjunction is the sum of the counts of the vectors that satisfy it.
+//! A further literal only removes vectors. So no extension of a conjunction weighs more than its positive counts
+//! alone or its negative counts alone, whichever is larger, and the search leaves out every extension that cannot
 //! displace a kept conjunction.
 //!
-//! The search visits the conjunctions by size and then by feature. The vectors of each literal lie in one row
-//! of a matrix, and the intersection kernel extends a conjunction by 64 literals at once. The method is Eclat:
-//! M. J. Zaki, "Scalable algorithms for association mining", IEEE TKDE 12(3), 2000.
+//! The search goes through the conjunctions by size and then by feature. The vectors of each literal lie in one row
+//! of a matrix, and the intersection kernel extends a conjunction by 64 literals at once. The method is Eclat: M. J.
+//! Zaki, "Scalable algorithms for association mining", IEEE TKDE 12(3), 2000.
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, intersections, last_word_mask, words_for};
 use crate::learners::engine::run::{Interrupt, StopFlag};
@@ -16,7 +16,7 @@ use crate::learners::kernel::conjunction_kernel::Conjunctions;
 /// The most literals of a conjunction in an explanation.
 pub const LITERALS_MAX: usize = 3;
 
-/// The work of extending a conjunction by a literal besides the words of the cover, in words.
+/// The work of extending a conjunction by a literal, in words, besides the words of the cover.
 const WORDS_BESIDE: usize = 8;
 
 /// Vectors with their counts.
@@ -31,9 +31,9 @@ pub struct CountedVectors<'a> {
 /// The order of the conjunctions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// The largest magnitude of the weight comes first. Weights of 0 are left out.
+    /// The largest magnitude of the weight comes first, and weights of 0 are left out.
     Magnitude,
-    /// The largest weight comes first. Weights from 0 down are left out.
+    /// The largest weight comes first, and weights from 0 down are left out.
     Value,
 }
 
@@ -45,7 +45,7 @@ pub struct SearchLimits<'a> {
     pub rank: Rank,
     /// The fewest and the most literals of a conjunction.
     pub sizes: (usize, usize),
-    /// Words of work. Sizes that would take more are left out.
+    /// Words of work. A size that would take more is left out.
     pub words_max: u64,
     pub stop: &'a StopFlag,
 }
@@ -59,7 +59,7 @@ pub struct Heaviest {
     pub size: usize,
 }
 
-/// A conjunction of literals. Shorter or earlier conjunctions cover other vectors.
+/// A conjunction of literals. No shorter or earlier conjunction of the search covers the same vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conjunction {
     /// The literals in the order of their features.
@@ -118,12 +118,12 @@ impl Rank {
     }
 }
 
-/// Finds the heaviest conjunctions. Of the conjunctions that cover the same vectors, only the first one in the
-/// order of the search is found: the shortest one.
+/// Finds the heaviest conjunctions. If several cover the same vectors, it finds only the first in the order of the
+/// search, which is the shortest.
 ///
 /// # Errors
-/// The interrupt that stopped the search. After the first two sizes, a time limit only leaves out the sizes
-/// that are not complete.
+/// The interrupt that stopped the search. After the first two sizes, a time limit is no error but leaves out the
+/// sizes that are not complete.
 pub fn heaviest(
     vectors: &CountedVectors<'_>,
     limits: SearchLimits<'_>,
@@ -175,8 +175,8 @@ struct Class {
     planes: Vec<Plane>,
 }
 
-/// The vectors whose counts have one binary digit and one sign. A count occurs once per binary digit, so a
-/// number of vectors times the factor is their part of a sum.
+/// The vectors whose counts have one binary digit and one sign in common. A count occurs once per binary digit, so
+/// the vectors contribute their number times the factor to a sum.
 struct Plane {
     /// The value of the digit with the sign.
     factor: i64,
@@ -365,7 +365,7 @@ impl Search<'_> {
         Heaviest { conjunctions, size }
     }
 
-    /// The rank that a new conjunction must exceed. The search visits ties later, so ties lose.
+    /// The rank that a new conjunction must exceed. Ties come later in the search, so they lose.
     fn rank_to_exceed(&self) -> i64 {
         match self.kept.last() {
             Some(last) if self.kept.len() >= self.limits.top => self.limits.rank.of(last.sums),
@@ -377,7 +377,7 @@ impl Search<'_> {
         self.limits.rank.bound(sums) > self.rank_to_exceed()
     }
 
-    /// Keeps a conjunction if the conjunction is heavy enough and no kept one covers the same vectors.
+    /// Keeps a conjunction if it is heavy enough and no kept one covers the same vectors.
     fn offer(
         &mut self,
         literals: Vec<VectorLiteral>,
@@ -422,7 +422,8 @@ impl Search<'_> {
             let cover = class.cover(member);
             self.charge(class, member)?;
             let joint = class.joint_sums(member, &cover);
-            // A conjunction with the sums of a shorter one covers the same vectors, as do their extensions.
+            // If a conjunction has the sums of a shorter one, both cover the same vectors, and so do their
+            // extensions.
             let later = joint.into_iter().zip(member + 1..);
             let shortest = later.filter(|&(sums, other)| sums != own && sums != class.sums[other]);
             let prefix = [prefix, &[class.literals[member]]].concat();

@@ -1,4 +1,4 @@
-//! What an explanation says, and what is asked of it.
+//! What an explanation says, and what a request can ask of it.
 
 use num_bigint::BigUint;
 use num_integer::Integer;

@@ -9,9 +9,9 @@
 //! | kernel Winnow | conjunction | alpha^e | net promotions and demotions of the satisfying examples |
 //! | bounded | feature | the weight minus the inhibition | unknown |
 //!
-//! The uses of a term are the updates that changed its weight. Only the kernels keep the examples of their
-//! updates. Terms stand in the order of their magnitudes, and powers in the order of their values. Ties go to
-//! the term of fewer literals, and then to the earlier features. Terms of weight 0 are left out.
+//! The uses of a term are the updates that changed its weight. We know them only for the kernels, which keep the
+//! examples of their updates. Terms are ordered by magnitude, and powers by value. Ties go to the term of fewer
+//! literals, and then to the earlier features. Terms of weight 0 are left out.
 
 mod conjunctions;
 mod explanation;
@@ -27,8 +27,8 @@ pub use explanation::{
     TermWeight, WORDS_PER_SECOND,
 };
 
-/// Explains a hypothesis. The answer depends only on the arguments, unless a time limit is raised. A kernel
-/// compares conjunctions of fewer literals if the work would exceed the limit, or at a time limit.
+/// Explains a hypothesis. The answer depends only on the arguments, unless a time limit is raised. If the work of a
+/// kernel would exceed its limit, or the time is up, the explanation compares only conjunctions of fewer literals.
 ///
 /// # Errors
 /// The interrupt that stopped the work.

@@ -1,4 +1,4 @@
-//! Explanations against their definition, and of targets whose heaviest terms are known.
+//! Explanations compared with their definition, and of targets whose heaviest terms are known.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Axes: the range of values, the pixel of each value, and the ticks.
+//! Axes of a chart: the range of values, the pixel of each value, and the ticks.
 
 use super::chart::Scale;
 use super::words::{number, power_of_ten};
@@ -6,16 +6,15 @@ use super::words::{number, power_of_ten};
 /// The intended number of ticks of an axis.
 const TICKS: f64 = 7.0;
 
-/// The absolute value of a decimal logarithm from which a logarithmic axis writes powers of ten.
+/// A logarithmic axis writes powers of ten if it reaches beyond this absolute value of a decimal logarithm.
 const POWERS_FROM: f64 = 6.0;
 
-/// Limits of the widening of an axis by theory curves: a factor on a logarithmic axis, and a share of the
-/// measured range on a linear axis.
+/// How far theory curves may widen an axis: by a factor on a logarithmic axis, by a share of the measured range on a
+/// linear one.
 const WIDENED_FACTOR: f64 = 10.0;
 const WIDENED_SHARE: f64 = 0.5;
 
-/// The largest absolute value of a decimal logarithm on an axis. The values shown then stay finite and above
-/// 0.
+/// The largest absolute value of a decimal logarithm on an axis, so that the values shown stay finite and above 0.
 const DECADES_MAX: f64 = 300.0;
 
 /// The range of values of an axis and the range of its pixels.
@@ -31,7 +30,7 @@ pub struct AxisExtent {
 }
 
 impl AxisExtent {
-    /// Makes an axis that contains all measured values. Theory values widen the axis up to a limit.
+    /// Makes an axis that contains all measured values. Theory values may widen it, but only up to a limit.
     pub fn new(
         scale: Scale,
         measured: impl Iterator<Item = f64>,
@@ -148,8 +147,8 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Rounds a linear range outwards to multiples of half a step. The range starts at 0 if its lower end is
-/// positive and below half its upper end.
+/// Rounds a linear range outwards to multiples of half a step. It starts at 0 if its lower end is positive and below
+/// half its upper end.
 fn even(from: f64, to: f64) -> (f64, f64) {
     let from = if from > 0.0 && from < 0.5 * to {
         0.0

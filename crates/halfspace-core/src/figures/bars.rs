@@ -17,7 +17,7 @@ const MARGIN: f64 = 16.0;
 const THICKNESS: f64 = 11.0;
 /// Width of a character, at most, in pixels.
 const CHARACTER: f64 = 7.0;
-/// The longest label, in columns. A longer label loses characters in the middle.
+/// The longest label, in columns. Longer ones lose characters in the middle.
 const LABEL_COLUMNS: usize = 60;
 /// The longest line of a note, and the longest note, in characters.
 const NOTE_CHARACTERS: usize = 140;

@@ -1,4 +1,4 @@
-//! The colours, shapes and dashes of series, curves and marks. Shapes and dashes distinguish them without
+//! The colours, shapes and dashes of series, curves and marks. Shapes and dashes suffice to tell them apart without
 //! colour.
 
 use std::fmt::Write;

@@ -1,12 +1,11 @@
 //! Drawing of a chart as SVG text. The same chart always gives the same bytes.
 //!
-//! The picture is readable in black and white: series differ in the shape of their markers, and theory curves
-//! differ in their dashes. A title and a description in words serve readers who cannot see the picture. The
-//! SVG has no script, no style sheet and no reference to other files. Its size is bounded by the number of
-//! pixels and of points, however long a curve is.
+//! You can read the picture in black and white, because series differ in the shape of their markers and theory curves
+//! in their dashes. A title and a description in words are there for readers who cannot see it. The SVG has no
+//! script, no style sheet and no reference to other files. However long a curve is, the size of the file is bounded
+//! by the number of pixels and of points.
 //!
-//! `plotters` does not fit. That crate writes neither title nor description and rounds positions to whole
-//! pixels.
+//! We do not use `plotters`, because it writes neither title nor description and rounds positions to whole pixels.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -199,8 +198,7 @@ fn predicted(chart: &Chart) -> HashSet<usize> {
         .collect()
 }
 
-/// Draws the interval of a point. If a limit ended some of the runs, an arrow upwards stands in place of the
-/// upper end.
+/// Draws the interval of a point. If a limit ended some of the runs, its upper end is an arrow upwards.
 fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &SeriesStyle) {
     let stroke = look.stroke();
     let (x, y) = frame.at((point.x, point.y));

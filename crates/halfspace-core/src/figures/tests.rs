@@ -1,5 +1,5 @@
-//! Tests of the pictures: well-formed XML, drawings inside the frame, and legibility without colour and
-//! without sight.
+//! Tests of the pictures: well-formed XML, drawings inside the frame, and legibility without colour and without
+//! sight.
 
 use std::collections::BTreeSet;
 

@@ -18,8 +18,8 @@ impl Axis {
     }
 }
 
-/// Writes a number with four significant digits and thousands separators. A value far from 1 becomes a power of ten, as
-/// in 2.5 × 10⁷.
+/// Writes a number with four significant digits and thousands separators, or as a power of ten, such as 2.5 × 10⁷, if
+/// it is far from 1.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value != 0.0 && !(1e-4..1e7).contains(&magnitude) {
@@ -62,7 +62,7 @@ fn superscript(character: char) -> char {
     digit.copied().unwrap_or('⁻')
 }
 
-/// A text of at most `characters` characters. A longer text loses characters in the middle.
+/// A text of at most `characters` characters. If it is longer, it loses characters in the middle.
 pub fn shortened(text: &str, characters: usize) -> String {
     let count = text.chars().count();
     if count <= characters {
@@ -125,8 +125,7 @@ fn spoken(point: &Point) -> String {
     }
 }
 
-/// Splits a text at spaces into lines of at most `characters` characters. Only a longer word makes a longer
-/// line.
+/// Splits a text at spaces into lines of at most `characters` characters. A line is longer only if a single word is.
 pub fn wrapped(text: &str, characters: usize) -> Vec<&str> {
     let mut lines = Vec::new();
     let (mut start, mut end) = (0, 0);

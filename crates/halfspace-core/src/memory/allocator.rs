@@ -1,17 +1,17 @@
 //! An allocator that counts the allocated bytes per process and per thread.
 //!
-//! Counting adds to one counter of the thread and to one counter of the process. Almost every thread has the second
-//! counter for itself too, so that an addition needs no atomic instruction.
+//! Each allocation adds to a counter of the thread and to a counter of the process. The process has many of them, and
+//! almost every thread has one to itself, so that this addition needs no atomic instruction either.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-/// Number of counters for the whole process. Each thread adds to one of them.
+/// Number of counters for the whole process, whose sum is its allocated bytes. Each thread adds to one of them.
 const SHARDS: usize = 1024;
 
-/// Number of threads, from the first one, that have a counter for themselves. They include the threads that serve
-/// connections. Later threads share the other counters.
+/// The first threads have a counter to themselves, and this is their number. They include the threads that serve
+/// connections. Later threads share the remaining counters.
 const OWNED: usize = SHARDS - 16;
 
 /// A counter on a cache line of its own.
@@ -22,8 +22,7 @@ static LIVE: [Shard; SHARDS] = [const { Shard(AtomicI64::new(0)) }; SHARDS];
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes that one thread has allocated and not freed. The number is negative if the thread frees blocks
-/// of other threads.
+/// The bytes that one thread has allocated and not freed. They are negative if it frees blocks of other threads.
 struct Thread {
     live: Cell<i64>,
     peak: Cell<i64>,
@@ -117,7 +116,7 @@ fn count(change: i64) {
     });
 }
 
-/// Runs `free`, which frees a block of another thread. Only the counter of the process records the change.
+/// Runs `free`, which frees a block of another thread. Only the counter of the process changes.
 pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
     let was = THREAD.with(|thread| thread.is_foreign.replace(true));
     let freed = free();
@@ -144,8 +143,8 @@ pub(super) fn thread_peak() -> i64 {
     THREAD.with(|thread| thread.peak.get())
 }
 
-/// Adds to the bytes of this thread: blocks that another thread allocated, or a negative number of bytes for blocks
-/// that another thread takes over.
+/// Adds to the bytes of this thread: a positive number for blocks that it takes over from another thread, a negative
+/// one for blocks that it hands over.
 pub(super) fn adopt(bytes: i64) {
     THREAD.with(|thread| {
         let live = thread.live.get() + bytes;

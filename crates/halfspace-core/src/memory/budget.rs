@@ -1,12 +1,12 @@
-//! The memory budget of a process, and the grants that work takes from the budget.
+//! The memory budget of a process, and the grants that work takes from it.
 //!
-//! An eighth of the budget serves only small grants, so large work never takes the memory of small work.
+//! An eighth of the budget is reserved for small grants, because large work must not be able to lock out small work.
 //!
-//! [`SpareMemory`] is held and can be given back at any moment. The budget counts it as free and takes it back as soon
-//! as a grant needs it, whatever work the grant is for.
+//! [`SpareMemory`] is held but can be given back at any moment. The budget counts it as free and takes it back as
+//! soon as any grant needs it.
 //!
-//! Several threads may compute one piece of work. [`SharedGrant`] charges the memory of helping threads to the grant of
-//! the work.
+//! Several threads may compute one piece of work. [`SharedGrant`] then charges the memory of the helping threads to
+//! the grant of this work.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use super::allocator::{adopt, foreign, reset_peak, thread_live, thread_peak};
 
-/// Largest grant in bytes that comes from the eighth of the budget for small work.
+/// Largest grant, in bytes, that comes from the eighth of the budget for small work.
 pub const SMALL_BYTES_MAX: u64 = 1 << 20;
 
-/// Smallest step in bytes by which a grant grows. A grant also grows by at least an eighth of its size.
+/// Smallest step, in bytes, by which a grant grows. It also grows by at least an eighth of its size.
 const STEP_BYTES: u64 = 256 << 10;
 
 /// The memory for the work of a process. Clones share the same budget.
@@ -41,7 +41,7 @@ pub trait SpareMemory: Send + Sync {
     /// The bytes of each grant that could be given back now.
     fn bytes(&self) -> Vec<u64>;
 
-    /// Drops grants that `fits` accepts until they have at least `bytes` bytes, the one unused for longest first.
+    /// Drops grants that `fits` accepts, the least recently used first, until they add up to at least `bytes` bytes.
     fn give_back(&self, bytes: u64, fits: fn(u64) -> bool);
 }
 
@@ -66,8 +66,7 @@ pub struct NoMemory {
 }
 
 impl NoMemory {
-    /// Returns whether the work needs more memory than the budget can give to one piece of work, so a retry
-    /// cannot succeed.
+    /// Whether a retry is pointless, because the work needs more than the budget can ever give to one piece of work.
     pub fn is_final(&self) -> bool {
         self.asked > self.max
     }
@@ -85,12 +84,12 @@ impl MemoryBudget {
         }))
     }
 
-    /// Names the memory that the budget takes back when a grant needs it. An earlier one is forgotten.
+    /// Names the memory that the budget takes back when a grant needs it. This replaces an earlier one.
     pub fn take_back_from(&self, spare: Weak<dyn SpareMemory>) {
         *self.0.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(spare);
     }
 
-    /// Creates a budget beyond the memory of any machine.
+    /// Creates a budget that is larger than the memory of any machine.
     pub fn unlimited() -> Self {
         Self::new(1 << 62)
     }
@@ -100,9 +99,10 @@ impl MemoryBudget {
         self.0.large
     }
 
-    /// Returns the largest number of bytes that a new grant can have now. Spare memory is free.
+    /// The largest number of bytes that a new grant can have now. Spare memory counts as free.
     pub fn available(&self) -> u64 {
-        // The spare memory is looked up first: what is used again meanwhile counts as free, and the grant is refused.
+        // We look up the spare memory first. If it is used again meanwhile, it still counts as free here, and only
+        // the grant is refused.
         let spare = self.0.spare_bytes();
         let taken = *self.0.taken();
         let small = self.0.small - taken.small.saturating_sub(spare.small);
@@ -152,7 +152,8 @@ impl Pools {
         bytes
     }
 
-    /// As [`Self::exchange`]. If the memory is not free, spare memory is taken back, but only if that is enough.
+    /// Does the same as [`Self::exchange`], but takes back spare memory if too little is free and the spare memory
+    /// makes up for it.
     fn exchange_with_spare(
         &self,
         held: &AtomicU64,
@@ -166,7 +167,7 @@ impl Pools {
         if let Some(spare) = self.spare()
             && missing <= *self.spare_bytes().part(to)
         {
-            // The blocks are those of other work, so this thread does not count them.
+            // These blocks belong to other work, so this thread does not count them.
             foreign(|| match to <= SMALL_BYTES_MAX {
                 true => spare.give_back(missing, |bytes| bytes <= SMALL_BYTES_MAX),
                 false => spare.give_back(missing, |bytes| bytes > SMALL_BYTES_MAX),
@@ -175,8 +176,8 @@ impl Pools {
         self.exchange(held, to, is_due)
     }
 
-    /// Replaces a grant of `held` bytes by one of `to` bytes if `is_due` says so of the held bytes. The lock orders
-    /// the changes of several threads.
+    /// Replaces a grant of `held` bytes with one of `to` bytes if `is_due` agrees, given the held bytes. The lock
+    /// orders the changes of several threads.
     fn exchange(
         &self,
         held: &AtomicU64,
@@ -250,14 +251,14 @@ impl Grant {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns an upper bound of the bytes that the work held at any time inside [`Self::within`]. The bound is the
-    /// peak itself if no thread helped.
+    /// An upper bound of the bytes that the work held at any time inside [`Self::within`]. It is the peak itself
+    /// unless threads helped.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed) + self.0.helped_peak.load(Ordering::Relaxed)
     }
 
-    /// Returns the last refusal of [`check`] or [`need`] inside [`Self::within`]. Work that ends because of its
-    /// stop flag finds the reason here.
+    /// The last refusal of [`check`] or [`need`] inside [`Self::within`]. This is where you find the reason if work
+    /// ended because of its stop flag.
     pub fn refused(&self) -> Option<NoMemory> {
         *self.0.refused()
     }
@@ -271,21 +272,21 @@ impl Grant {
         pools.exchange_with_spare(&self.0.bytes, bytes, |held| bytes > held)
     }
 
-    /// Shrinks the grant to `bytes` bytes if it is larger. A grant keeps its size if it would become small
-    /// while the part for small grants is full.
+    /// Shrinks the grant to `bytes` bytes if it is larger. It keeps its size if it would become a small grant and the
+    /// part for these is full.
     pub fn shrink_to(&self, bytes: u64) {
         let pools = &self.0.budget.0;
         // A refused exchange leaves the grant as it is.
         let _ = pools.exchange(&self.0.bytes, bytes, |held| bytes < held);
     }
 
-    /// Runs work on this thread under the grant. [`check`] and [`need`] grow this grant meanwhile.
+    /// Runs work on this thread under the grant, which [`check`] and [`need`] grow meanwhile.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         self.within_since(thread_live(), work)
     }
 
-    /// Runs work on this thread as [`Self::settled`] does, for a limited time. After the time the calls of the work to
-    /// [`check`] and [`need`] fail, as if no memory were left, and [`Self::is_late`] tells the reason.
+    /// Runs work on this thread as [`Self::settled`] does, for a limited time. Once it is over, the work's calls of
+    /// [`check`] and [`need`] fail as if no memory were left, and [`Self::is_late`] tells you the true reason.
     pub fn within_time<T>(&self, time: ComputingTime, work: impl FnOnce() -> T) -> T {
         let until = (time.spent)().saturating_add(time.most);
         let outer = DEADLINE.with(|deadline| deadline.replace(Some((time.spent, until))));
@@ -293,12 +294,12 @@ impl Grant {
         self.settled(work)
     }
 
-    /// Ends the time of the work, whose result nobody awaits any more.
+    /// Ends the time of the work at once, because nobody waits for its result any more.
     pub fn end_time(&self) {
         self.0.is_late.store(true, Ordering::Relaxed);
     }
 
-    /// Whether work inside [`Self::within_time`] found its time over.
+    /// Whether the work ran out of time, see [`Self::within_time`].
     pub fn is_late(&self) -> bool {
         self.0.is_late.load(Ordering::Relaxed)
     }
@@ -314,14 +315,13 @@ impl Grant {
         done
     }
 
-    /// Runs work as [`Self::within`] does, and then shrinks the grant to the bytes that the work has left
-    /// allocated.
+    /// Runs work as [`Self::within`] does, then shrinks the grant to the bytes that are still allocated.
     pub fn settled<T>(&self, work: impl FnOnce() -> T) -> T {
         self.settled_upon(0, work)
     }
 
-    /// As [`Self::settled`], for work that changes a value whose bytes the grant holds already, perhaps
-    /// allocated by another thread.
+    /// Does the same as [`Self::settled`] for work that changes a value whose bytes the grant already holds. Another
+    /// thread may have allocated them.
     pub fn resettled<T>(&self, work: impl FnOnce() -> T) -> T {
         self.settled_upon(signed(self.bytes()), work)
     }
@@ -348,19 +348,18 @@ thread_local! {
     static CURRENT: RefCell<Option<(Grant, i64)>> = const { RefCell::new(None) };
 }
 
-/// The time that work may spend on computing.
+/// The processor time that work may use.
 #[derive(Clone, Copy, Debug)]
 pub struct ComputingTime {
-    /// Returns the time that the calling thread has spent on computing.
+    /// Returns the processor time that the calling thread has used.
     pub spent: fn() -> Duration,
-    /// The longest time of the work.
     pub most: Duration,
 }
 
-/// Calls of [`check`] and [`need`] between two looks at the clock, which costs more than a comparison of numbers.
+/// Only one in so many calls of [`check`] and [`need`] looks at the clock, which costs more than comparing numbers.
 const CALLS_BETWEEN_LOOKS: u32 = 64;
 
-/// The clock of some work, and its time at which the work must end.
+/// The clock of some work, and the reading at which the work must end.
 type Deadline = (fn() -> Duration, Duration);
 
 thread_local! {
@@ -401,10 +400,10 @@ impl Drop for Restored {
     }
 }
 
-/// The grant of the work on one thread, for the threads that help with the work.
+/// The grant of the work on one thread, shared with the threads that help.
 ///
-/// [`check`] and [`need`] on a helping thread count the bytes of the helper and the bytes that the owner of the work
-/// had at [`Self::of_this_thread`]. The owner counts the bytes that a helper has handed over from [`Self::adopt`] on.
+/// On a helping thread, [`check`] and [`need`] count the helper's own bytes and those that the owner of the work had
+/// at [`Self::of_this_thread`]. Bytes that a helper has handed over count for the owner from [`Self::adopt`] on.
 #[derive(Debug)]
 pub struct SharedGrant {
     /// The grant, and the bytes that the work used at the creation of this value.
@@ -433,7 +432,7 @@ impl SharedGrant {
     }
 
     /// Runs a part of the work on a helping thread. `work` receives a function that hands over the bytes that the
-    /// helper has left allocated. `help` calls this function once more at the end.
+    /// helper has left allocated, and `help` calls it once more at the end.
     pub fn help<T>(&self, work: impl FnOnce(&dyn Fn()) -> T) -> T {
         let present = self.present.fetch_add(1, Ordering::Relaxed) + 1;
         self.present_max.fetch_max(present, Ordering::Relaxed);
@@ -457,12 +456,13 @@ impl SharedGrant {
         done
     }
 
-    /// Takes over the blocks that the helpers have handed over. Called by the owner of the work.
+    /// Takes over the blocks that the helpers have handed over. The owner of the work calls this.
     pub fn adopt(&self) {
         adopt(self.left.swap(0, Ordering::Relaxed));
     }
 
-    /// Ends the help: takes over the last bytes, and counts a bound on the bytes of the helpers.
+    /// Ends the help: takes over the last bytes, and adds a bound on the bytes of the helpers to the peak of the
+    /// grant.
     pub fn finish(self) {
         self.adopt();
         if let Some((grant, _)) = self.current {
@@ -473,7 +473,7 @@ impl SharedGrant {
     }
 }
 
-/// Compares the allocated bytes of the work on this thread with its grant. A grant that is too small grows.
+/// Compares the allocated bytes of the work on this thread with its grant, which grows if it is too small.
 ///
 /// # Errors
 /// Returns an error if the budget has too little free memory.

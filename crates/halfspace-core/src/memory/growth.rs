@@ -1,7 +1,8 @@
-//! Collections that grow only through the grant of the work on this thread.
+//! Collections that grow only as far as the grant of the work on this thread allows.
 //!
-//! Whoever builds a collection whose size a request determines uses these functions instead of `collect` and `push`.
-//! The grant is asked before the collection grows, and after every item for the bytes that the item itself owns.
+//! Use these functions instead of `collect` and `push` wherever a request determines the size of a collection. They
+//! ask the grant before the collection grows, and once more after every item, for the bytes that the item itself
+//! owns.
 
 use std::collections::HashSet;
 use std::hash::Hash;

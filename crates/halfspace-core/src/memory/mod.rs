@@ -1,13 +1,14 @@
 //! The memory of work: a budget for the process, a grant for each piece of work, and a counting allocator.
 //!
-//! A process has one [`MemoryBudget`]. Work takes a [`Grant`] before the work starts: an upper bound of its memory.
-//! The work runs inside [`Grant::within`]. The allocator [`CountingAllocator`] counts the bytes that each thread holds.
-//! Work compares these bytes with its grant: [`check`] where the work looks at its stop flag, [`need`] before a
-//! large allocation. A grant that is too small grows, or the work ends with [`NoMemory`]. No work waits for
-//! memory while it holds a grant. [`push`], [`collect`] and [`insert`] grow collections in this way.
+//! A process has one [`MemoryBudget`]. Before work starts, it takes a [`Grant`], which is an upper bound of its
+//! memory, and then it runs inside [`Grant::within`]. The allocator [`CountingAllocator`] counts the bytes that each
+//! thread holds, and the work compares them with its grant: by [`check`] wherever it looks at its stop flag, and by
+//! [`need`] before a large allocation. [`push`], [`collect`] and [`insert`] grow collections in this way. If the
+//! grant is too small, it grows, and if it cannot, the work ends with [`NoMemory`]. Work never waits for memory while
+//! it holds a grant.
 //!
-//! A grant may also bound the seconds of computing of the work: see [`Grant::within_time`]. The same calls find the
-//! end of the time.
+//! A grant may also bound the computing time of the work (see [`Grant::within_time`]). The same calls notice when it
+//! is over.
 
 mod allocator;
 mod budget;

@@ -1,6 +1,6 @@
 //! Labelled tables to try, each made from its definition.
 //!
-//! A table has named columns of text values. The last column is `class`. The module does not know how tables are
+//! A table has named columns of text values, and the last column is `class`. This module does not know how tables are
 //! written or encoded as examples.
 
 mod monks;

@@ -62,7 +62,7 @@ const ATTRIBUTES: [(&str, &[&str]); 6] = [
     ("has_tie", &["yes", "no"]),
 ];
 
-/// All robots. The last attribute varies fastest. A robot is a list of indices of values.
+/// All robots, each as a list of indices of values. The last attribute varies fastest.
 fn robots(is_positive: fn([usize; 6]) -> bool) -> Rows {
     let mut robots = vec![[0; 6]];
     for (attribute, (_, values)) in ATTRIBUTES.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Independent fair bits with the class of a concept.
 //!
-//! The rows equal those of the generator of examples for the same target and the same seed.
+//! The rows are the same that the generator of examples draws for the same target and seed.
 
 use super::sample::{Rows, Sample, Settings};
 use crate::bits::{self, BitVector};

@@ -12,7 +12,7 @@ pub const N_MAX: u64 = 50;
 pub const M_MAX: u64 = 10_000;
 /// Largest number of terms of a DNF.
 pub const TERMS_MAX: u64 = 100;
-/// Largest noise. With more noise the labels would follow the negated concept.
+/// Largest noise, because with more the labels would follow the negated concept.
 pub const NOISE_MAX: f64 = 0.5;
 
 /// The names of the classes -1 and +1.

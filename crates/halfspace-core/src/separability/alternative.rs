@@ -1,11 +1,11 @@
 //! Exact checks of the two alternatives: a separator, or multipliers that exclude every separator.
 //!
-//! P. Gordan, "Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten" (1873): either some w has
-//! a_i.w > 0 for all i, or some lambda >= 0 other than 0 has sum lambda_i a_i = 0.
+//! P. Gordan, "Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten" (1873): either some w has a_i.w >
+//! 0 for all i, or some lambda >= 0 other than 0 has sum lambda_i a_i = 0.
 //!
-//! T. S. Motzkin, "Beiträge zur Theorie der linearen Ungleichungen" (1936): either some w has a_i.w >= 0 on
-//! the positive and a_i.w > 0 on the negative examples, or such a lambda exists with a positive multiplier on
-//! a negative example.
+//! T. S. Motzkin, "Beiträge zur Theorie der linearen Ungleichungen" (1936): either some w has a_i.w >= 0 on the
+//! positive and a_i.w > 0 on the negative examples, or there is such a lambda with a positive multiplier on a
+//! negative example.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +44,8 @@ impl Convention {
         }
     }
 
-    /// Returns whether a.w = 0 is wrong on an example. Multipliers with sum 0 exclude every separator only if
-    /// one of them belongs to such an example.
+    /// Whether a.w = 0 is wrong on an example. Multipliers with sum 0 exclude every separator only if at least one of
+    /// them belongs to such an example.
     pub fn is_strict_on(self, is_negative: bool) -> bool {
         self == Self::Strict || is_negative
     }
@@ -69,8 +69,8 @@ pub struct Multiplier {
     pub weight: BigInt,
 }
 
-/// Returns the examples with the least products a.w, in ascending order and at most `most` of them. Only
-/// examples that pass the filter `counts` take part.
+/// The examples with the least products a.w, in ascending order and at most `most` of them. Only examples that pass
+/// the filter `counts` take part.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -96,8 +96,8 @@ pub fn least_products(
     Ok(kept)
 }
 
-/// Returns the examples that `weights` misclassify, the worst first and at most `most` of them. The weights
-/// are a separator if the result is empty.
+/// The examples that `weights` misclassify, the worst first and at most `most` of them. If there are none, the
+/// weights are a separator.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -113,7 +113,7 @@ pub fn wrong_examples(
     Ok(wrong.into_iter().map(|(_, index)| index).collect())
 }
 
-/// Computes the sum of the multiplied examples and returns whether it excludes every separator.
+/// Whether the sum of the multiplied examples excludes every separator.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.

@@ -1,19 +1,20 @@
 //! A proof that no binary weights agree with a sample, for any number of features.
 //!
-//! Let u_i be the half-space examples: positive examples, and negative ones reflected. Binary weights w that agree
-//! with the sample have w.u_i >= b_i. For odd n, b_i is 1, because the product is odd. For even n, b_i is 2 on a
-//! reflected example, which a tie misclassifies, and 0 on a positive one. Multipliers y_i >= 0 with
+//! Let u_i be the half-space examples: the positive examples, and the negative ones reflected. Binary weights w that
+//! agree with the sample have w.u_i >= b_i. For odd n, b_i is 1, because the product is odd. For even n, b_i is 2 on
+//! a reflected example, which a tie misclassifies, and 0 on a positive one. Now take multipliers y_i >= 0 with
 //!
 //! ```text
 //! sum y_i b_i > | sum y_i u_i |_1
 //! ```
 //!
-//! exclude every such w, because w.(sum y_i u_i) is at most the right side. The multipliers even exclude every w in
-//! the box from -1 to 1. If the right side is 0, they exclude every real separator too (Gordan, Motzkin).
+//! They exclude every such w, because w.(sum y_i u_i) is at most the right side, and this holds for every w in the
+//! box from -1 to 1, not only for binary ones. If the right side is 0, they exclude every real separator too (Gordan,
+//! Motzkin).
 //!
-//! A linear program seeks the w in the box with the largest least slack. If that slack is negative, the multipliers of
-//! the program are a proof. They are rounded to integers and checked exactly. A sample whose program has a solution in
-//! the box stays undecided: its binary weights may still not exist.
+//! A linear program seeks the w in the box with the largest least slack. If this slack is negative, the multipliers
+//! of the program are a proof, which is rounded to integers and checked exactly. If the program has a solution in the
+//! box, the sample stays undecided, and there may still be no binary weights for it.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
@@ -27,7 +28,7 @@ use super::examples::{SignedExamples, look};
 use super::interior_point::{Constraint, Proposal, minimise};
 use super::rounding::{reduce, roundings};
 
-/// Largest n for the linear program. The sides of the box are dense rows of the solver.
+/// Largest n for the linear program, in which the sides of the box are dense rows of the solver.
 pub const N_MAX: usize = 512;
 
 /// Multipliers that exclude all binary weights.
@@ -39,8 +40,8 @@ pub struct Exclusion {
     pub excludes_real_weights: bool,
 }
 
-/// Seeks multipliers that exclude all binary weights. Returns `None` if the box from -1 to 1 has a solution, or if
-/// rounding leaves the question open.
+/// Seeks multipliers that exclude all binary weights. The result is `None` if the box from -1 to 1 has a solution, or
+/// if rounding leaves the question open.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -118,8 +119,8 @@ fn proposed(
     minimise(0, &objective, &constraints, run)
 }
 
-/// Checks in integers whether the multipliers exclude all binary weights. The answer tells whether they exclude all
-/// real separators too.
+/// Checks in integers whether the multipliers exclude all binary weights. If so, the answer says whether they exclude
+/// all real separators too.
 fn excludes(
     examples: &SignedExamples<'_>,
     multipliers: &[Multiplier],

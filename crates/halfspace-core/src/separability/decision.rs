@@ -1,26 +1,26 @@
 //! Decides whether a hyperplane separates the examples, with a proof of either answer.
 //!
-//! The mistakes of a perceptron cannot distinguish slow convergence from a sample that is not separable. This
-//! module decides the question in five steps:
+//! From the mistakes of a perceptron you cannot tell slow convergence from a sample that is not separable. So we
+//! decide the question in five steps:
 //!
 //! 1. A search by hashing finds contradictory examples (`duplicates`).
 //! 2. A bounded run of the perceptron ends with a pass without mistakes or in a cycle (`attempt`).
-//! 3. A quadratic program in f64 runs on a growing set of examples (`nearest_point`). Its hyperplane, rounded
-//!    to integers, may be right on all examples. Otherwise its multipliers name examples that may exclude
-//!    every hyperplane.
-//! 4. The exact coefficients of a linear dependency among these examples are computed (`lifting`). They are a
-//!    proof if all coefficients are at least 0.
+//! 3. A quadratic program in f64 runs on a growing set of examples (`nearest_point`). Its hyperplane, rounded to
+//!    integers, may be right on all examples. Otherwise its multipliers name examples that may exclude every
+//!    hyperplane.
+//! 4. The exact coefficients of a linear dependency among these examples are computed (`lifting`). If none is
+//!    negative, they are a proof.
 //! 5. Otherwise the simplex method in exact integers decides (`simplex`). Each example that its hyperplane
 //!    misclassifies is added, until a hyperplane is right on all examples or the multipliers exclude every
 //!    hyperplane.
 //!
-//! The result of each step is checked on the sample itself in integers of unlimited size (`alternative`).
-//! Only checked results are reported. Step 5 always terminates, so `Undecided` means that a limit came first:
-//! time, a cancellation or [`SOLVER_COORDINATES_MAX`].
+//! The result of each step is checked on the sample itself in integers of unlimited size (`alternative`), and only
+//! checked results are reported. Step 5 always terminates, so `Undecided` means that a limit came first: time, a
+//! cancellation or [`SOLVER_COORDINATES_MAX`].
 //!
-//! With a bias both conventions have the same answer, because a small move of the hyperplane towards the
-//! negative examples removes ties. Without a bias the answers can differ. If no example is negative, w = 0 is
-//! a separator in the service's convention. This answer carries no information about the data.
+//! With a bias both conventions have the same answer, because moving the hyperplane a little towards the negative
+//! examples removes ties. Without a bias the answers can differ. In the service's convention, w = 0 is a separator if
+//! no example is negative. This answer says nothing about the data.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -42,7 +42,8 @@ use super::simplex::{ExactSimplex, SimplexColumn, Solution};
 use super::undecided::Undecided;
 
 /// Largest number of coordinates, including the bias, for the solver and the exact methods. An exact inverse has the
-/// square of this number of entries, integers of thousands of bits. Wider samples are left to the perceptron.
+/// square of this number of entries, which are integers of thousands of bits, so wider samples are left to the
+/// perceptron.
 pub const SOLVER_COORDINATES_MAX: usize = 2048;
 
 /// Examples that the perceptron may read before the solver starts, beyond its first passes.
@@ -57,7 +58,7 @@ const ROUNDS_MAX: usize = 40;
 /// Largest number of examples in the quadratic program.
 const PROGRAM_EXAMPLES_MAX: usize = 4096;
 
-/// A question about the separability of a sample.
+/// What to ask about the separability of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeparabilityQuestion {
     /// Whether the hyperplane may miss the origin.
@@ -251,8 +252,8 @@ pub(super) fn propose(
     Ok(Proposed::Examples(working))
 }
 
-/// Reduces the set of examples that seem to exclude every separator. A smaller set makes the exact simplex
-/// faster.
+/// Reduces the set of examples that seem to exclude every separator, because the exact simplex is faster on a smaller
+/// set.
 fn thinned(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -312,7 +313,7 @@ fn right_on(
     Ok(None)
 }
 
-/// Returns the examples whose multipliers are not nearly 0, the largest multiplier first.
+/// The examples whose multipliers are not nearly 0, the largest multiplier first.
 fn support(working: &[usize], multipliers: &[f64]) -> Vec<usize> {
     let largest = multipliers
         .iter()

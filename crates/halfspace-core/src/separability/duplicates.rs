@@ -1,9 +1,9 @@
 //! Search for examples that contradict every hyperplane.
 //!
-//! Such examples are a pair with the same features and both labels. Without a bias, a single example whose
-//! features are all 0 can also contradict every hyperplane. The search is exact: rows are sorted by a hash,
-//! and rows with the same hash are compared. One sweep holds the hashes of about 2^22 rows. Larger samples
-//! take several sweeps, each over one part of the hashes.
+//! These are pairs with the same features and opposite labels. Without a bias, a single example whose features are
+//! all 0 can contradict every hyperplane too. The search is exact: rows are sorted by a hash, and rows with the same
+//! hash are compared. One sweep holds the hashes of about 2^22 rows, and larger samples take several sweeps, each
+//! over one part of the hashes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -15,11 +15,10 @@ use crate::learners::sample::data::DenseFeatures;
 use super::alternative::{Convention, Multiplier, units};
 use super::examples::{SignedExamples, look};
 
-/// Hashes held at once, about 64 MiB. Uneven hashing can exceed this number slightly.
+/// Hashes held at once, about 64 MiB. If the hashes are uneven, there may be slightly more.
 const HASHES_MAX: usize = 1 << 22;
 
-/// Returns multipliers on one or two examples that exclude every separator, or `None` if there are no such
-/// examples.
+/// Multipliers on one or two examples that exclude every separator, or `None` if there are no such examples.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -115,7 +114,7 @@ fn are_equal(examples: &SignedExamples<'_>, one: usize, other: usize) -> bool {
 }
 
 fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
-    // The keys of this hasher are fixed, so the same data yield the same pair.
+    // This hasher has fixed keys, so the same data yield the same pair.
     let mut hasher = DefaultHasher::new();
     match examples.features() {
         DenseFeatures::Boolean(matrix) => matrix.row(index).words().hash(&mut hasher),

@@ -1,15 +1,14 @@
-//! Exact nearest point to 0 in the convex hull of a sample, in integers. This point gives the maximum margin
-//! if f64 is not precise enough.
+//! The exact nearest point to 0 in the convex hull of a sample, in integers, for maximum margins that f64 cannot
+//! settle.
 //!
-//! P. Wolfe, "Finding the nearest point in a polytope" (1976). If the norm includes the bias, the nearest
-//! point of the hull of the vectors a_i is the hyperplane of largest margin. If the norm excludes the bias,
-//! the vertices of the hull are the differences between a positive and a negative example. The bias cancels
-//! in these differences.
+//! P. Wolfe, "Finding the nearest point in a polytope" (1976). If the norm includes the bias, the nearest point of
+//! the hull of the vectors a_i is the hyperplane of largest margin. If it excludes the bias, the vertices of the hull
+//! are the differences between a positive and a negative example, in which the bias cancels.
 //!
-//! The method keeps a few vertices and the nearest point of the flat through them. The lowest vertex in the
-//! direction of this point enters. Vertices leave if the next nearest point would give them a negative
-//! weight. In exact arithmetic the distance decreases with every vertex that enters, and the kept vertices
-//! are affinely independent. The method therefore terminates.
+//! The method keeps a few vertices and the nearest point of the flat through them. The lowest vertex in the direction
+//! of this point enters. Vertices leave if the next nearest point would give them a negative weight. In exact
+//! arithmetic the distance decreases with every vertex that enters, and the kept vertices are affinely independent,
+//! so the method terminates.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -20,14 +19,13 @@ use super::examples::{SignedExamples, look};
 use super::proved_margin::Norm;
 use super::rounding::reduce;
 
-/// Approximate limit on word products in the systems of equations. After this limit, which takes seconds, no
-/// vertex enters.
+/// Approximate limit on word products in the systems of equations. Beyond it, which takes seconds, no vertex enters.
 const WORK_MAX: u64 = 1 << 29;
 
 /// Largest number of vertices that enter.
 const ENTRIES_MAX: usize = 2000;
 
-/// Largest number of coordinates for which vertices enter. The integers grow with every coordinate.
+/// Largest number of coordinates for which vertices enter, because the integers grow with every coordinate.
 const COORDINATES_MAX: usize = 64;
 
 /// A point is near enough if no vertex is lower than the point by more than a fraction 2^-33.
@@ -56,8 +54,8 @@ pub struct HullPoint {
     pub is_nearest: bool,
 }
 
-/// Returns the point of the hull nearest to 0 for a sample that `separator` separates. The point is only near
-/// the optimum if the method reaches one of its limits.
+/// The point of the hull nearest to 0 for a sample that `separator` separates. If the method reaches one of its
+/// limits, the point is only near the optimum.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -179,8 +177,7 @@ impl Corral {
         }
     }
 
-    /// Moves towards the weights `wanted` until the first weight reaches 0, and removes the vertices of
-    /// weight 0.
+    /// Moves towards the weights `wanted` until the first weight reaches 0, then removes the vertices of weight 0.
     fn move_towards(&mut self, wanted: &[BigInt]) {
         let (own_total, wanted_total): (BigInt, BigInt) =
             (self.weights.iter().sum(), wanted.iter().sum());
@@ -212,8 +209,8 @@ impl Corral {
     }
 }
 
-/// Returns the weights of the point nearest to 0 on the flat through affinely independent vertices. Weights
-/// may be negative. Their sum is positive.
+/// The weights of the point nearest to 0 on the flat through affinely independent vertices. Some may be negative, but
+/// their sum is positive.
 fn nearest_of_flat(vertices: &[Vec<BigInt>], run: &Run) -> Result<Vec<BigInt>, Interrupt> {
     let first = &vertices[0];
     let difference = |vertex: &Vec<BigInt>| -> Vec<BigInt> {

@@ -14,18 +14,17 @@ use super::proved_margin::{Margin, Norm};
 /// Largest number of examples among which the optimum is sought exactly.
 const CANDIDATES_MAX: usize = 4096;
 
-/// Examples are near the hyperplane if they are farther than the nearest by at most one part in this number.
+/// An example is near the hyperplane if it is farther than the nearest one by at most one part in this number.
 const NEAR_PARTS: u32 = 64;
 
 /// Rounds in which examples join those near the hyperplane.
 const ROUNDS_MAX: usize = 8;
 
-/// Returns the examples at the largest margin, from the exact optimum. Returns `None` if a limit came before the
-/// optimum.
+/// The examples at the largest margin, from the exact optimum, or `None` if a limit came first.
 ///
 /// The weights in f64 may miss the optimum by the root of their gap, so an example without a multiplier may seem
-/// farther than the others. The exact optimum of the examples near the hyperplane is the optimum of all if no
-/// example is nearer to it.
+/// farther than the others. We therefore find the exact optimum of the examples near the hyperplane. It is the
+/// optimum of all examples if none is nearer to it.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.

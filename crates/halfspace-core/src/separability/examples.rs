@@ -1,8 +1,8 @@
 //! Labelled examples as exact integer vectors a = y (x, 1), with the bias coordinate last.
 //!
-//! A hyperplane w is right on an example if a.w > 0. A real value is an f64 and therefore a multiple of some
-//! power of two. All values are multiplied by one common power of two to make them integers. This scaling
-//! preserves every sign and every sum that is zero.
+//! A hyperplane w is right on an example if a.w > 0. A real value is an f64, so it is a multiple of some power of
+//! two. We multiply all values by one common power of two, which makes them integers and preserves every sign and
+//! every sum that is zero.
 
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::Zero;

@@ -1,8 +1,8 @@
 //! A primal-dual interior-point method for dense programs with inequalities.
 //!
-//! S. Mehrotra, "On the implementation of a primal-dual interior point method" (1992). The rows of the programs are
-//! dense, so each iteration forms the normal equations P + A^T D A and factors them as a dense matrix. The products
-//! with A refine each solution. The result has no proof, and the caller checks it.
+//! S. Mehrotra, "On the implementation of a primal-dual interior point method" (1992). The rows of our programs are
+//! dense, so each iteration forms the normal equations P + A^T D A and factors them as a dense matrix. Products with
+//! A then refine the solution. The result comes without a proof, so the caller must check it.
 
 use crate::learners::engine::run::{Interrupt, Run};
 
@@ -33,8 +33,8 @@ pub struct Constraint {
     pub least: f64,
 }
 
-/// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject to the
-/// constraints. Returns the most precise values of the method, or `None` if no iteration had finite values.
+/// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject to the constraints.
+/// The result is the most precise point of all iterations, or `None` if none had finite values.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.

@@ -1,9 +1,9 @@
 //! Exact coefficients of a linear dependency among integer vectors, by p-adic lifting.
 //!
-//! J. D. Dixon, "Exact solution of linear equations using p-adic expansions" (1982). The method inverts the
-//! system once modulo a prime. Each product with this inverse yields one more digit of the solution to the
-//! base of the prime. The digits determine fractions of bounded size after enough steps. The method is a
-//! hundred times faster than exact pivots if a solver has already found the vectors that take part.
+//! J. D. Dixon, "Exact solution of linear equations using p-adic expansions" (1982). The method inverts the system
+//! once modulo a prime. Each product with this inverse yields one more digit of the solution to the base of the
+//! prime, and after enough digits they determine fractions of bounded size. If a solver has already found the vectors
+//! that take part, this is a hundred times faster than exact pivots.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -13,12 +13,12 @@ use crate::learners::engine::run::{Interrupt, Run};
 
 use super::examples::look;
 
-/// A Mersenne prime. Products fit in 128 bits, and the prime rarely divides a determinant.
+/// A Mersenne prime. Products fit in 128 bits, and it rarely divides a determinant.
 const PRIME: u64 = (1 << 61) - 1;
 
-/// Returns integer coefficients, one per column, with which the columns sum to 0. The first column that
-/// depends on the previous ones has a positive coefficient, and all later columns have 0. Returns `None` if
-/// the columns are independent or the prime is unlucky.
+/// Integer coefficients, one per column, with which the columns sum to 0. The first column that depends on the
+/// previous ones has a positive coefficient, and all later columns have 0. The result is `None` if the columns are
+/// independent or the prime is unlucky.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -42,8 +42,7 @@ pub fn dependency(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<BigIn
     }))
 }
 
-/// Selects rows on which the columns before the first dependent column are independent. The number of rows
-/// equals the number of these columns.
+/// Selects rows on which the columns before the first dependent column are independent, as many rows as such columns.
 fn independent_rows(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<usize>>, Interrupt> {
     // Each column is reduced by the previous ones. The remainder is 1 in the column's own row and 0 in the
     // rows of the previous columns.

@@ -1,18 +1,17 @@
 //! The quadratic program of the maximum margin on a growing set of examples, with proved bounds.
 //!
-//! The program minimises |w|^2 / 2 subject to a_i.w >= 1. Most examples are irrelevant to the optimum. The
-//! solver therefore starts with the examples nearest to the given hyperplane, and each round adds the
-//! examples nearest to the solver's hyperplane. If the result is too far from the optimum, the exact method
-//! follows ([`super::exact_nearest_point`]). Only the rounding of the weights to f64 then separates the
-//! result from the optimum.
+//! The program minimises |w|^2 / 2 subject to a_i.w >= 1. Most examples are irrelevant to the optimum, so the solver
+//! starts with those nearest to the given hyperplane, and each round adds those nearest to the solver's own
+//! hyperplane. If the result is too far from the optimum, the exact method follows ([`super::exact_nearest_point`]).
+//! Then only the rounding of the weights to f64 separates the result from the optimum.
 //!
-//! The lower and upper bounds on the margin are fractions of integers:
+//! Both bounds on the margin are fractions of integers:
 //!
 //! - *lower*: min a_i.w / |w| over the whole sample. The f64 weights w count as the exact fractions that they
 //!   represent.
-//! - *upper*: for any lambda >= 0, the margin of any w is at most |sum lambda_i a_i| / sum lambda_i. If the
-//!   norm excludes the bias, the lambda of each label are first scaled to sum 1, which cancels the bias. The
-//!   margin is then at most half the distance between the two points.
+//! - *upper*: for any lambda >= 0, the margin of any w is at most |sum lambda_i a_i| / sum lambda_i. If the norm
+//!   excludes the bias, the lambda of each label are first scaled to sum 1, which cancels the bias. The margin is
+//!   then at most half the distance between the two points.
 
 use std::collections::HashSet;
 
@@ -36,8 +35,8 @@ const ROUNDS_MAX: usize = 60;
 /// Largest number of examples in the program.
 const PROGRAM_EXAMPLES_MAX: usize = 8192;
 
-/// Number of scales, from 1 to 2, at which the exact optimum is rounded until one result is near enough. Each
-/// scale rounds the last place of f64 differently.
+/// Number of scales, from 1 to 2, at which the exact optimum is rounded until one result is near enough. At each
+/// scale the last place of f64 rounds differently.
 const ROUNDINGS_MAX: u32 = 16;
 
 /// Relative gap at which further rounds are not worth their time.
@@ -120,8 +119,7 @@ fn solved_in_f64(
     Ok(best)
 }
 
-/// Returns the rounded optimum of the exact method. If the method reaches a limit, the result is the best
-/// point so far.
+/// The rounded optimum of the exact method, or the best point so far if the method reaches a limit.
 fn solved_exactly(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -178,8 +176,8 @@ fn first_examples(
     Ok(indices)
 }
 
-/// Returns the square of an upper bound on every margin, times 4^shift. The multipliers of the working
-/// examples give this bound. Returns `None` if the multipliers give no bound.
+/// The square of an upper bound on every margin, times 4^shift, from the multipliers of the working examples. It is
+/// `None` if they give no bound.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.

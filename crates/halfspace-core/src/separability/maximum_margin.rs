@@ -1,29 +1,28 @@
 //! The separating hyperplane of maximum margin, and the best bound of Novikoff's theorem.
 //!
-//! V. Vapnik and A. Lerner (1963); C. Cortes and V. Vapnik, "Support-vector networks" (1995), the case
-//! without errors. Two margins are in use. They differ if there is a bias:
+//! The sources are V. Vapnik and A. Lerner (1963), and C. Cortes and V. Vapnik, "Support-vector networks" (1995), in
+//! the case without errors. Two margins are in use, which differ if there is a bias:
 //!
-//! - The *margin* of the result is the geometric margin min y (w.x + b) / |w|, the distance from the
-//!   hyperplane to the nearest example. The norm excludes the bias, so moving all examples together does not
-//!   change this margin.
-//! - *Novikoff's bound* applies to a perceptron that learns the bias as the weight of a constant coordinate.
-//!   Both the norm and the radius include this coordinate. The best bound R^2/gamma^2 therefore belongs to
-//!   another hyperplane, the one of maximum margin among the vectors (w, b). A separate search finds this
-//!   hyperplane, and its margin is reported with the bound.
+//! - The *margin* of the result is the geometric margin min y (w.x + b) / |w|, the distance from the hyperplane to
+//!   the nearest example. The norm excludes the bias, so that moving all examples together does not change this
+//!   margin.
+//! - *Novikoff's bound* is for a perceptron that learns the bias as the weight of a constant coordinate, which both
+//!   the norm and the radius include. So the best bound R^2/gamma^2 belongs to another hyperplane, the one of maximum
+//!   margin among the vectors (w, b). A separate search finds it, and its margin is reported with the bound.
 //!
-//! Without a bias the two margins are equal. First [`super::decision`] decides the sample, so that a
-//! negative answer is proved. Then a solver in f64 proposes weights. The reported weights count as exact
-//! fractions, and their margin over all examples is computed in integers. The solver's multipliers yield an
-//! upper bound on every margin, also in integers. The result is optimal only if its margin is within
-//! [`RELATIVE_GAP_MAX`] of this upper bound. Novikoff's bound uses the reached margin and is rounded up, so
-//! the bound is valid in any case.
+//! [`super::decision`] decides the sample first, so that a negative answer is proved. Then a solver in f64 proposes
+//! weights. We take them as exact fractions and compute their margin over all examples in integers. The solver's
+//! multipliers yield an upper bound on every margin, also in integers, and the result is called optimal only if its
+//! margin is within [`RELATIVE_GAP_MAX`] of this bound. Novikoff's bound uses the margin that was reached and is
+//! rounded up, so it is valid in any case.
 //!
-//! The support is every example at the margin of the exact optimum, also one that the optimum does not need. The
-//! weights in f64 cannot tell it, so the exact method finds the optimum among the examples near the hyperplane.
+//! The support is every example at the margin of the exact optimum, including those that the optimum does not need.
+//! The weights in f64 cannot tell which these are, so the exact method finds the optimum among the examples near the
+//! hyperplane.
 //!
-//! The support alone is then solved as if it were the whole sample. If the solution is optimal for the whole sample
-//! too, it is the reported hyperplane, which a few examples thus determine. The certificate of sample compression rests
-//! on this fact.
+//! Afterwards the support is solved alone, as if it were the whole sample. If this solution is optimal for the whole
+//! sample too, we report it, because then a few examples determine the hyperplane. The certificate of sample
+//! compression rests on this fact.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;
@@ -41,7 +40,8 @@ pub use super::proved_margin::RELATIVE_GAP_MAX;
 use super::proved_margin::{Margin, Norm, root};
 use super::undecided::Undecided;
 
-/// Without the exact optimum, support examples are farther than the nearest example by at most one part in this number.
+/// Without the exact optimum, an example counts as support if it is farther than the nearest one by at most one part
+/// in this number.
 pub const SUPPORT_PARTS: u32 = 1_000_000;
 
 /// Result of the search for the maximum margin.
@@ -49,11 +49,10 @@ pub const SUPPORT_PARTS: u32 = 1_000_000;
 pub enum MarginOutcome {
     /// The optimal hyperplane.
     Optimal(MaximumMargin),
-    /// A separating hyperplane. This hyperplane or that of Novikoff's bound may be farther from the optimum
-    /// than [`RELATIVE_GAP_MAX`]. Both state their relative gap.
+    /// A separating hyperplane. It, or the one of Novikoff's bound, may be farther from the optimum than
+    /// [`RELATIVE_GAP_MAX`]. Both state their relative gap.
     Approximate(MaximumMargin),
-    /// All examples have one label and there is a bias, so the margin is unbounded. Novikoff's bound exists
-    /// nevertheless.
+    /// All examples have one label and there is a bias, so the margin is unbounded. Novikoff's bound still exists.
     OneLabel(NovikoffBound),
     /// No hyperplane separates the examples. These multipliers are the proof.
     NotSeparable(Vec<Multiplier>),
@@ -61,8 +60,8 @@ pub enum MarginOutcome {
     Undecided(Undecided),
 }
 
-/// The hyperplane of largest margin that was found. The scale makes the least y (w.x + b) approximately 1.
-/// The least value lies between 1 and 2 if f64 can hardly represent the optimum.
+/// The hyperplane of the largest margin that was found. It is scaled so that the least y (w.x + b) is approximately
+/// 1, or between 1 and 2 if f64 can hardly represent the optimum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaximumMargin {
     /// One weight per feature.
@@ -75,10 +74,10 @@ pub struct MaximumMargin {
     pub relative_gap: f64,
     /// Indices of the examples at the margin.
     pub support: Vec<usize>,
-    /// Whether the support is that of the exact optimum. Otherwise it holds the examples at this distance from these
-    /// weights, with a relative tolerance of one part in [`SUPPORT_PARTS`].
+    /// Whether the support is that of the exact optimum. Otherwise it holds the examples that are at the margin of
+    /// these weights, with a relative tolerance of one part in [`SUPPORT_PARTS`].
     pub is_support_exact: bool,
-    /// Whether the support alone, as a sample of its own, has exactly this hyperplane as the solution.
+    /// Whether the support, as a sample of its own, has exactly this hyperplane as its solution.
     pub is_of_support: bool,
     /// The best bound of Novikoff's theorem.
     pub bound: NovikoffBound,
@@ -206,7 +205,7 @@ fn maximum_margin(
     })
 }
 
-/// Solves the support as a sample of its own. Returns the solution if it is optimal for the whole sample too.
+/// Solves the support as a sample of its own, and returns the solution if it is optimal for the whole sample too.
 fn solved_on_support(
     examples: &SignedExamples<'_>,
     support: &[usize],

@@ -1,12 +1,11 @@
 //! Certificates for samples: separability, maximum margin and version space.
 //!
-//! The module decides whether a hyperplane separates a sample, finds the separating hyperplane of maximum
-//! margin, and enumerates the binary hypotheses that are consistent with a sample. Every answer has a proof
-//! that was checked in exact arithmetic.
+//! This module decides whether a hyperplane separates a sample, finds the one of maximum margin, and enumerates the
+//! binary hypotheses that are consistent with a sample. Every answer has a proof that was checked in exact
+//! arithmetic.
 //!
-//! Floating point proposes here and never decides. An answer that was not proved before a limit is
-//! *undecided* and names the limit. All functions are pure functions of data and a
-//! [`Run`](crate::learners::engine::run::Run).
+//! Floating point proposes here and never decides. If a limit comes before the proof, the answer is *undecided* and
+//! names the limit. All functions are pure functions of data and a [`Run`](crate::learners::engine::run::Run).
 
 mod alternative;
 mod attempt;

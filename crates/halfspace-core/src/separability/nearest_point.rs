@@ -1,18 +1,18 @@
 //! Proposals of a convex program in floating point on a few examples.
 //!
-//! The program minimises |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0, and a_i.w >=
-//! 0 on the others. The dual program seeks the point nearest to 0 in the convex hull of the first kind plus
-//! the cone of the second kind. This point is w, and the multipliers are its coordinates. If a separating
-//! hyperplane exists, w is the one of largest margin. Otherwise w is 0, and the multipliers name the examples
-//! that exclude every separator. The program is feasible and bounded in both cases. This property matters
-//! because interior-point solvers are weakest on infeasible input.
+//! The program minimises |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0, and a_i.w >= 0 on the
+//! others. Its dual seeks the point nearest to 0 in the convex hull of the first kind plus the cone of the second.
+//! This point is w, and the multipliers are its coordinates. If a separating hyperplane exists, w is the one of
+//! largest margin. Otherwise w is 0, and the multipliers name the examples that exclude every separator. We chose
+//! this form because it is feasible and bounded in both cases, and interior-point solvers are weakest on infeasible
+//! input.
 
 use crate::learners::engine::run::{Interrupt, Run};
 
 use super::interior_point::{Constraint, Proposal, minimise};
 
-/// Proposes a hyperplane and multipliers for the rows a_i. The flag of a row tells whether it needs a.w > 0,
-/// and at least one row must. Returns `None` if the solver has no usable result.
+/// Proposes a hyperplane and multipliers for the rows a_i. The flag of a row tells whether it needs a.w > 0, and at
+/// least one row must. The result is `None` if the solver finds nothing usable.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -28,9 +28,9 @@ pub fn nearest_point(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Prop
 
 /// Proposes multipliers for rows that exclude every separator, with few of them positive.
 ///
-/// The linear program maximises t subject to a_i.w >= t + c_i (or c_i), with c_i between 0 and 1. All
-/// multipliers that exclude separators are feasible in its dual. The c_i are in general position, so the
-/// optimum is a single vertex. A vertex has at most one more positive multiplier than coordinates.
+/// The linear program maximises t subject to a_i.w >= t + c_i (or c_i), with c_i between 0 and 1. All multipliers
+/// that exclude separators are feasible in its dual. The c_i are in general position, so the optimum is a single
+/// vertex, which has at most one more positive multiplier than coordinates.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.

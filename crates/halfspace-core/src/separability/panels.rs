@@ -1,7 +1,7 @@
 //! Dense matrices in panels of eight columns, for the solver.
 //!
-//! Each sum has one order on every machine: the lanes of a vector belong to different sums, and no product is fused
-//! with an addition. All instruction sets therefore give the same bits.
+//! Every instruction set gives the same bits, because each sum has one order on every machine: the lanes of a vector
+//! belong to different sums, and no product is fused with an addition.
 
 use crate::bits::multiversioned;
 use crate::learners::engine::run::{Interrupt, Run};
@@ -126,8 +126,8 @@ impl Gram {
         self.panels[index / LANES][index][index % LANES]
     }
 
-    /// Replaces the matrix by its Cholesky factor. A pivot that rounding has made nearly 0 becomes so large that its
-    /// variable does not move.
+    /// Replaces the matrix with its Cholesky factor. If rounding has made a pivot nearly 0, it becomes so large that
+    /// its variable does not move.
     ///
     /// # Errors
     /// Returns the interrupt if the run stops.

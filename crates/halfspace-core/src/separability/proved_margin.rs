@@ -1,5 +1,6 @@
-//! Exact margin of f64 weights over the whole sample, compared with an upper bound on every margin. All
-//! comparisons use fractions of integers.
+//! The exact margin of f64 weights over the whole sample, compared with an upper bound on every margin.
+//!
+//! All comparisons use fractions of integers.
 
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, ToPrimitive};
@@ -52,7 +53,7 @@ pub struct Margin {
 }
 
 impl Margin {
-    /// Returns whether the margin is near enough to the largest to be called optimal.
+    /// Whether we may call the margin optimal, because it is near enough to the largest.
     pub fn is_optimal(&self) -> bool {
         self.relative_gap <= RELATIVE_GAP_MAX
     }
@@ -64,8 +65,7 @@ impl Margin {
         ratio.next_up()
     }
 
-    /// Returns other weights with their margin, beside the same upper bound. Returns `None` if they do not separate
-    /// the examples.
+    /// Other weights with their margin, beside the same upper bound, or `None` if they do not separate the examples.
     ///
     /// # Errors
     /// Returns the interrupt if the run stops.
@@ -129,8 +129,8 @@ pub struct Proved {
     pub nearest: Vec<usize>,
 }
 
-/// Computes the margin of weights over the whole sample, and at most `most` examples nearest to their
-/// hyperplane. Returns `None` if all weights are 0 or the largest is not finite.
+/// Computes the margin of weights over the whole sample, and at most `most` examples nearest to their hyperplane. The
+/// result is `None` if all weights are 0 or the largest is not finite.
 ///
 /// # Errors
 /// Returns the interrupt if the run stops.
@@ -149,7 +149,7 @@ pub fn proved(
     measured(examples, &values, norm, upper, most, run)
 }
 
-/// As [`proved`], without a change of the bias.
+/// Does the same as [`proved`], but leaves the bias as it is.
 fn measured(
     examples: &SignedExamples<'_>,
     values: &[f64],
@@ -202,8 +202,8 @@ fn margin(
     }
 }
 
-/// Returns the weights as f64 and, times one power of two, as the same integers. On Boolean examples the
-/// weights are rounded slightly first.
+/// The weights as f64 and as the same numbers in integers, times one power of two. On Boolean examples the weights
+/// are rounded slightly first.
 fn fractions(examples: &SignedExamples<'_>, values: &[f64]) -> Option<(Vec<f64>, Vec<BigInt>)> {
     let largest = values
         .iter()
@@ -226,8 +226,8 @@ fn fractions(examples: &SignedExamples<'_>, values: &[f64]) -> Option<(Vec<f64>,
     Some((weights, numbers))
 }
 
-/// Chooses the bias with equal distances to the examples of both labels. On real values this needs a further
-/// pass, because a bias that was rounded separately may miss the middle.
+/// Chooses the bias so that the examples of both labels are equally far. On real values this needs a further pass,
+/// because a bias that was rounded separately may miss the middle.
 fn centre_bias(
     examples: &SignedExamples<'_>,
     weights: &mut [f64],
@@ -260,8 +260,7 @@ fn centre_bias(
     Ok(())
 }
 
-/// Returns the quotient of two integers. The result is smaller than the exact quotient by at most the
-/// precision of f64.
+/// The quotient of two integers, which is below the exact quotient by at most the precision of f64.
 pub fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
     let (digits, places) = leading_digits(numerator, denominator);
     libm::scalbn(digits, places)

@@ -1,7 +1,7 @@
 //! Conversion of a solver's f64 weights to integers.
 //!
-//! The coarsest roundings come first, because small weights are easier to read. The exact values come last,
-//! because every f64 is an integer over a power of two.
+//! The coarsest roundings come first, because small weights are easier to read. The exact values come last, since
+//! every f64 is an integer over a power of two.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -12,8 +12,8 @@ use super::examples::{whole, whole_shift};
 /// Bits of the largest weight in each rounding. The last rounding stays within machine integers.
 const PRECISIONS: [i32; 7] = [3, 6, 10, 16, 24, 32, 39];
 
-/// Returns integer vectors in the direction of `values`, from coarse to exact. The iterator is empty if the
-/// values are all 0 or not finite.
+/// Integer vectors in the direction of `values`, from coarse to exact. There are none if the values are all 0 or not
+/// finite.
 pub fn roundings(values: &[f64]) -> impl Iterator<Item = Vec<BigInt>> {
     let largest = values
         .iter()

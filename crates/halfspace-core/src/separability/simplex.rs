@@ -1,14 +1,14 @@
 //! The simplex method in exact integers over a growing set of examples.
 //!
-//! The program is phase one of these constraints: lambda >= 0, sum lambda_i a_i = 0, and the lambda_i of the
-//! examples that need a.w > 0 sum to 1. If a solution exists, the lambda exclude every separator. Otherwise
-//! the prices of the rows are a separator of the present examples. The method therefore always gives an
-//! answer unless a limit interrupts it.
+//! The program is phase one of these constraints: lambda >= 0, sum lambda_i a_i = 0, and the lambda_i of the examples
+//! that need a.w > 0 sum to 1. If it has a solution, these lambda exclude every separator. Otherwise the prices of
+//! the rows are a separator of the present examples. So you always get an answer, unless a limit interrupts the
+//! method.
 //!
 //! The inverse of the basis is stored as integers over its determinant (J. Edmonds, "Systems of distinct
-//! representatives and linear algebra", 1967; E. H. Bareiss, 1968), so each pivot divides exactly. The
-//! lexicographic rule of G. B. Dantzig, A. Orden and P. Wolfe (1955) chooses the leaving row. No basis then
-//! repeats for any choice of the entering column.
+//! representatives and linear algebra", 1967; E. H. Bareiss, 1968), and each pivot divides exactly. The leaving row
+//! follows the lexicographic rule of G. B. Dantzig, A. Orden and P. Wolfe (1955), with which no basis repeats,
+//! whatever column enters.
 
 use std::cmp::Ordering;
 
@@ -27,8 +27,8 @@ pub struct SimplexColumn {
     pub example: usize,
     /// The vector of the example in integers.
     pub column: IntegerExample,
-    /// The vector of the example in f64, at any positive scale. These values guide the choice of a column and
-    /// never decide.
+    /// The vector of the example in f64, at any positive scale. These values guide the choice of a column but never
+    /// decide.
     pub values: Vec<f64>,
     /// Whether the example needs a.w > 0.
     pub is_strict: bool,
@@ -100,8 +100,8 @@ impl ExactSimplex {
         }
     }
 
-    /// Returns the prices of the rows times the determinant. They are the sum of the rows that still hold an
-    /// artificial variable. The last price is the remaining infeasibility.
+    /// The prices of the rows times the determinant, which are the sum of the rows that still hold an artificial
+    /// variable. The last price is the remaining infeasibility.
     fn prices(&self, run: &Run) -> Result<Vec<BigInt>, Interrupt> {
         let mut prices = vec![BigInt::zero(); self.basis.len()];
         for (row, held) in self.inverse.iter().zip(&self.basis) {
@@ -116,8 +116,8 @@ impl ExactSimplex {
         Ok(prices)
     }
 
-    /// Returns an entry that would reduce the infeasibility. Entries with a positive f64 gain are tried
-    /// first, in descending order. If the exact gain is positive for none of them, all entries are tried.
+    /// An entry that would reduce the infeasibility. Entries with a positive f64 gain are tried first, the largest
+    /// first. If none of them has a positive exact gain, all entries are tried.
     fn entering(&self, prices: &[BigInt], run: &Run) -> Result<Option<usize>, Interrupt> {
         let approximate = approximations(prices);
         let (last, weights) = approximate.split_last().expect("the row of the sum");
@@ -157,7 +157,7 @@ impl ExactSimplex {
         let pivot = direction[leaving].clone();
         let pivot_row = self.inverse[leaving].clone();
         for (row, factor) in self.inverse.iter_mut().zip(&direction) {
-            // An interrupt may leave the inverse half updated. The simplex is not used again in this case.
+            // An interrupt may leave the inverse half updated, but then the simplex is not used again.
             look(run)?;
             for (entry, base) in row.iter_mut().zip(&pivot_row) {
                 if entry.is_zero() && (factor.is_zero() || base.is_zero()) {

@@ -1,8 +1,8 @@
 //! Units in which the solver of the maximum margin receives real values.
 //!
-//! The tolerances of the solver are partly absolute. A power of two therefore scales the values to at most 1
-//! in magnitude. If the norm excludes the bias, the values are also centred at 0. Proofs do not depend on
-//! these units, because all proofs use the sample itself.
+//! Some tolerances of the solver are absolute, so a power of two scales the values to at most 1 in magnitude. If the
+//! norm excludes the bias, the values are also centred at 0. Proofs do not depend on these units, because they all
+//! use the sample itself.
 
 use crate::learners::sample::data::DenseFeatures;
 
@@ -78,7 +78,7 @@ impl SolverUnits {
         Constraint { values, least: 1.0 }
     }
 
-    /// Converts weights to the units of the sample. The bias of translated examples is not converted, and the
+    /// Converts weights back to the units of the sample. The bias of translated examples is not converted, so the
     /// caller must choose a new one.
     pub fn undo(&self, variables: &[f64]) -> Vec<f64> {
         let scaled = variables.iter();

@@ -1,14 +1,14 @@
 //! The version space: every w in {-1, +1}^n that is consistent with a sample, counted by enumeration.
 //!
-//! Finding one such w is NP-complete in general (L. Pitt and L. G. Valiant, 1988), so n is limited to 32. The
-//! last nine coordinates of w are processed together. An example allows some of their 512 settings. The
-//! allowed settings depend on the example's own bits there and on the number of earlier coordinates in which
-//! w differs. A table holds them as bit sets. For each setting of the earlier coordinates, the enumeration
-//! intersects the sets of the examples, and stops early if no setting remains. For larger n,
-//! [`box_certificate`] seeks a proof that no w is consistent.
+//! Finding one such w is NP-complete in general (L. Pitt and L. G. Valiant, 1988), so n is limited to 32. For larger
+//! n, [`box_certificate`] seeks a proof that no w is consistent.
 //!
-//! Half-space examples follow [`half_space_limits`]: negative examples are reflected, and a tie is a mistake
-//! on them.
+//! The last nine coordinates of w are processed together. Which of their 512 settings an example allows depends on
+//! its own bits there and on the number of earlier coordinates in which w differs from it, and a table holds these
+//! sets as bits. For each setting of the earlier coordinates, the enumeration intersects the sets of the examples,
+//! and stops early if no setting remains.
+//!
+//! Half-space examples follow [`half_space_limits`]: negative examples are reflected, and a tie on them is a mistake.
 
 use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
@@ -77,9 +77,9 @@ impl VersionSpace {
 pub enum Enumeration {
     /// The enumeration is complete.
     Complete(VersionSpace),
-    /// There are no binary weights. Only this proof is sought beyond [`N_MAX`].
+    /// There are no binary weights. Beyond [`N_MAX`] we seek only this proof.
     Excluded(Exclusion),
-    /// A limit came first. No partial count is reported.
+    /// A limit came first, and no partial count is reported.
     Undecided(Undecided),
 }
 
@@ -105,8 +105,8 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
     Ok(())
 }
 
-/// Counts the consistent hypotheses and lists the first `list` of them. Beyond [`N_MAX`] features, the answer is a
-/// proof that there are none, or undecided.
+/// Counts the consistent hypotheses and lists the first `list` of them. Beyond [`N_MAX`] features, you get a proof
+/// that there are none, or no decision.
 ///
 /// # Errors
 /// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
@@ -155,8 +155,8 @@ fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
             allowed: limit - ties as u32,
         });
     }
-    // The stricter of two constraints with the same code comes first and is kept. The last sort then
-    // separates similar codes, because examples with little in common empty the intersection sooner.
+    // Of two constraints with the same code, the stricter comes first and is kept. The last sort then separates
+    // similar codes, because examples with little in common empty the intersection sooner.
     constraints.sort_unstable();
     constraints.dedup_by_key(|constraint| constraint.code);
     constraints.sort_unstable_by_key(|constraint| constraint.code.wrapping_mul(0x9e37_79b1));

@@ -1,16 +1,16 @@
-//! False stops of the rule `anytime`: the probability that the rule ends a run of Directed Drift (algorithm
-//! D) at a wrong hypothesis.
+//! False stops of the rule `anytime`: the probability that it ends a run of Directed Drift (algorithm D) at a wrong
+//! hypothesis.
 //!
-//! The run length T_k of this rule grows with the number k of the hypothesis. A closed recurrence, as for a
-//! fixed run length, therefore does not exist. Instead this module computes the probability of each distance
-//! at the start of run k, for one k after the other. Algorithm D takes too long to follow to the end beyond
-//! about n = 20, so the module bounds the false stops still to come and ends early.
+//! The run length T_k of this rule grows with the number k of the hypothesis, so there is no closed recurrence as for
+//! a fixed run length. Instead we compute the probability of each distance at the start of run k, for one k after the
+//! other. Beyond about n = 20, algorithm D takes too long to follow to the end. So the computation bounds the false
+//! stops still to come and ends early.
 //!
-//! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step preserves this measure, except for the
-//! runs that stop or reach the target. If the probabilities at some k are at most C pi, those of every later
-//! k therefore are as well. At distance d a run is accepted with probability (1 - e_d)^T_j <= delta_j^rho,
-//! where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at
-//! most delta^rho k^(1 - 2 rho) / (2 rho - 1).
+//! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step preserves this measure, except for the runs
+//! that stop or reach the target. So if the probabilities at some k are at most C pi, those of every later k are as
+//! well. At distance d a run is accepted with probability (1 - e_d)^T_j <= delta_j^rho, where rho = ln(1 - e_d) /
+//! ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at most delta^rho k^(1 - 2 rho) / (2 rho
+//! - 1).
 
 use serde::Serialize;
 
@@ -24,11 +24,11 @@ const UNCERTAINTY_MAX: f64 = 1e-13;
 /// Largest ratio of this bound to the false stops so far at which the computation may end.
 const UNCERTAINTY_SHARE_MAX: f64 = 1e-3;
 
-/// Limit of the product of distances and hypotheses, at which the computation ends in any case. This limit
-/// takes a few hundredths of a second.
+/// Limit of the product of distances and hypotheses, at which the computation ends in any case. To reach it takes a
+/// few hundredths of a second.
 const DISTANCES_VISITED_MAX: u64 = 1 << 23;
 
-/// Hypotheses between two evaluations of the bound. An evaluation costs as much as several hypotheses.
+/// Hypotheses between two evaluations of the bound, each of which costs as much as several hypotheses.
 const HYPOTHESES_BETWEEN_LOOKS: u64 = 256;
 
 /// A rule whose run length grows with the number of mistakes.

@@ -1,9 +1,9 @@
 //! Cover's theorem: the number of dichotomies of points in general position that hyperplanes realise.
 //!
-//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with applications
-//! in pattern recognition" (1965), as in H. Sompolinsky's lecture on the capacity of the perceptron. P points
-//! in general position in N dimensions have 2^P labellings. Hyperplanes through the origin realise `C(P, N) =
-//! 2 sum over k < N of C(P - 1, k)` of these. The fraction is 1 for P <= N and exactly one half at P = 2 N.
+//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with applications in
+//! pattern recognition" (1965), as in H. Sompolinsky's lecture on the capacity of the perceptron. P points in general
+//! position in N dimensions have 2^P labellings, and hyperplanes through the origin realise
+//! `C(P, N) = 2 sum over k < N of C(P - 1, k)` of them. The fraction is 1 for P <= N and exactly one half at P = 2 N.
 
 use num_bigint::BigUint;
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::learners::engine::run::StopFlag;
 
 use super::{FigureError, check_whole, look};
 
-/// Largest number of points and of dimensions. The count then has about 3,000 digits.
+/// Largest number of points and of dimensions, for which the count has about 3,000 digits.
 pub const DICHOTOMIES_MAX: u64 = 10_000;
 
 /// Cover's count of linearly separable dichotomies.
@@ -35,8 +35,8 @@ fn decimal<S: Serializer>(count: &BigUint, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(count)
 }
 
-/// Counts the linearly separable dichotomies of `points` points in general position in `dimension`
-/// dimensions. The hyperplanes pass through the origin.
+/// Counts the dichotomies of `points` points in general position in `dimension` dimensions that hyperplanes through
+/// the origin separate.
 ///
 /// # Errors
 /// Returns an error if a parameter is not from 1 to [`DICHOTOMIES_MAX`], or if the computation was told to stop.
@@ -72,8 +72,8 @@ fn count(points: u64, dimension: u64, stop: &StopFlag) -> Result<BigUint, Figure
     Ok(binomial_sum(others, dimension, stop)? << 1_u8)
 }
 
-/// Returns the sum of C(m, k) over k below `terms`. Each binomial follows from the previous one by a small
-/// factor and a small divisor. The cost is therefore about `terms` passes over a number of m bits.
+/// The sum of C(m, k) over k below `terms`. Each binomial follows from the previous one by a small factor and a small
+/// divisor, so this costs about `terms` passes over a number of m bits.
 fn binomial_sum(m: u64, terms: u64, stop: &StopFlag) -> Result<BigUint, FigureError> {
     let mut binomial = BigUint::from(1_u8);
     let mut sum = BigUint::ZERO;

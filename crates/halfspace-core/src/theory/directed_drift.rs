@@ -1,13 +1,12 @@
 //! Exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples, without a simulation.
 //!
-//! The analysis gives the expected mistakes and examples, and the probability that a stopping rule ends a run
-//! at a wrong hypothesis. It compares the expected mistakes with the bounds of Theorem 1 of Fang and
-//! Venkatesh.
+//! It gives the expected mistakes and examples, the bounds of Theorem 1 of Fang and Venkatesh beside them, and the
+//! probability that a stopping rule ends a run at a wrong hypothesis.
 //!
-//! All figures follow from the birth-death chain of `learners::drift_chain`. Let r be the probability that a
-//! flip at distance d is bad. The expected mistakes from d to d - 1 are h_d = (1 + r h_(d+1)) / (1 - r). The
-//! recurrence gives expected examples if 1 / e_d, the examples up to a mistake, replaces the 1. The
-//! expectation from distance d to the target is h_1 + .. + h_d. The distance of a random start has a binomial
+//! All figures follow from the birth-death chain of `learners::drift::drift_chain`. Let r be the probability that a
+//! flip at distance d is bad. The expected mistakes from d to d - 1 are h_d = (1 + r h_(d+1)) / (1 - r). If you
+//! replace the 1 with 1 / e_d, which is the number of examples up to a mistake, you get the expected examples. The
+//! expectation from distance d to the target is h_1 + .. + h_d, and the distance of a random start has a binomial
 //! distribution.
 
 use serde::Serialize;
@@ -105,11 +104,11 @@ impl FixedRule {
     }
 }
 
-/// Analyses algorithm D for `n` from 1 to [`N_MAX`] and an allowed error `delta` in (0, 1).
+/// Analyses algorithm D for `n` from 1 to [`N_MAX`] and an allowed error `delta` in (0, 1). For the largest n it
+/// takes some hundredths of a second.
 ///
 /// # Errors
-/// Names the parameter that is out of range, or tells that the computation was told to stop. For the largest n it takes
-/// some hundredths of a second.
+/// Names the parameter that is out of range, or says that the computation was told to stop.
 pub fn analyse(n: u64, delta: f64, stop: &StopFlag) -> Result<Analysis, FigureError> {
     check_whole("n", n, ("exact_analysis_n_max", N_MAX as u64))?;
     check_probability("delta", delta)?;
@@ -135,8 +134,8 @@ pub fn analyse(n: u64, delta: f64, stop: &StopFlag) -> Result<Analysis, FigureEr
     })
 }
 
-/// Returns the expected mistakes of D from a random start until the hypothesis is the target. Returns `None`
-/// if `n` is not from 1 to [`N_MAX`].
+/// Expected mistakes of D from a random start until the hypothesis is the target, or `None` if `n` is not from 1 to
+/// [`N_MAX`].
 pub fn expected_mistakes(n: usize) -> Option<f64> {
     if !(1..=N_MAX).contains(&n) {
         return None;
@@ -145,15 +144,15 @@ pub fn expected_mistakes(n: usize) -> Option<f64> {
     Some(expected(&DriftChain::new(n), &starts, |_| 1.0).random_start)
 }
 
-/// Returns the lower and the upper bound of Theorem 1 on the expected mistakes of D, as printed and without
-/// the O terms. The upper bound may be infinite.
+/// The lower and the upper bound of Theorem 1 on the expected mistakes of D, as printed and without the O terms. The
+/// upper bound may be infinite.
 pub fn theorem_1(n: usize) -> (f64, f64) {
     let n = n as f64;
     (ALPHA * libm::exp(BETA * n), libm::pow(n / 2.0, n))
 }
 
-/// Returns the probability that a run of D from a random start ends at a wrong hypothesis. `delta` is the
-/// allowed error of the stopping rule. For the rule `anytime` the result is a lower bound.
+/// The probability that a run of D from a random start ends at a wrong hypothesis. `delta` is the error that the
+/// stopping rule allows. For the rule `anytime` the result is a lower bound.
 ///
 /// # Errors
 /// Names the parameter that is out of range, as for [`analyse`].
@@ -175,8 +174,8 @@ pub fn false_stop_probability(n: u64, delta: f64, rule: StopRule) -> Result<f64,
     Ok(from_random_start(&chain.false_stops(run_length), &starts))
 }
 
-/// Returns the binary logarithm of the expected examples of D from a random start, up to and including the
-/// last mistake. Returns `None` if `n` is not from 1 to [`N_MAX`].
+/// Binary logarithm of the expected examples of D from a random start, up to and including the last mistake, or
+/// `None` if `n` is not from 1 to [`N_MAX`].
 pub fn expected_examples_log2(n: usize) -> Option<f64> {
     if !(1..=N_MAX).contains(&n) {
         return None;
@@ -190,8 +189,8 @@ fn expected_examples(chain: &DriftChain, starts: &[f64]) -> ByStart {
     expected(chain, starts, |error| 1.0 / error)
 }
 
-/// Returns the expected total cost of the mistakes until the hypothesis is the target. `cost` maps the error
-/// of a hypothesis to the cost of a mistake.
+/// The expected total cost of the mistakes until the hypothesis is the target, where `cost` maps the error of a
+/// hypothesis to the cost of a mistake.
 fn expected(chain: &DriftChain, starts: &[f64], cost: impl Fn(f64) -> f64) -> ByStart {
     let mut one_nearer = 0.0;
     let mut costs = Vec::with_capacity(starts.len());

@@ -1,10 +1,10 @@
-//! The experiment `certificate-coverage`: the share of runs whose certificate is violated, against the allowed error.
+//! The experiment `certificate-coverage`: how often a certificate is false, against the error that it allows.
 //!
-//! Each run draws a population with known probabilities, so that the true error of a hypothesis is an exact sum. The
-//! run asks the certificates of the service for their statements, and counts a statement that is false. Statements that
-//! hold at all times are compared after each example. Uniqueness is compared with all vectors of binary weights. The
-//! curve of a test set is exact: the mean of the binomial probabilities of a false statement, given the trained
-//! hypotheses.
+//! Each run draws a population with known probabilities, so that the true error of a hypothesis is an exact sum. It
+//! then asks for the same certificates that the service issues, and counts those whose statement is false. Statements
+//! that hold at all times are compared after each example, and uniqueness is compared with all vectors of binary
+//! weights. The curve of a test set is exact: it is the mean of the binomial probabilities of a false statement,
+//! given the trained hypotheses.
 
 mod population;
 #[cfg(test)]
@@ -48,10 +48,10 @@ pub const N_MAX: u64 = 12;
 /// The largest number of examples of a run.
 pub const EXAMPLES_MAX: u64 = 100_000;
 
-/// The value of a run that stands for the probability 1 in an exact cell.
+/// The value by which a run of an exact cell reports the probability 1.
 const UNIT: u64 = 10_000_000;
 
-/// The passes of a training. Noisy examples would take every pass that a limit allows.
+/// The passes of a training. With noisy examples a training would use every pass that a limit allows.
 const PASSES: u64 = 10;
 
 /// A certificate under test.

@@ -1,6 +1,6 @@
-//! Coverage of every certificate, and the same cells under mutated bounds, which must be violated too often.
+//! The coverage of every certificate, and of mutated bounds, which must be violated too often.
 //!
-//! The tests make few runs per cell. `scripts/coverage` makes 2,000.
+//! A test makes few runs per cell. `scripts/coverage` makes 2,000.
 
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Run, StopFlag};
@@ -61,8 +61,8 @@ fn check(design: &CertificateCoverage) -> Vec<(Cell, f64, u64)> {
     found
 }
 
-/// Checks the learners at n = 9 and at n = 12. At delta 0.3 each of `used` must be false at times: a vacuous bound is
-/// of no use.
+/// Checks the learners at n = 9 and at n = 12. At delta 0.3 each of `used` must be false at times, because a bound
+/// that is never false is too loose to be useful.
 fn check_all(
     learners: &[&str],
     at_twelve: &[&str],
@@ -86,7 +86,7 @@ fn check_all(
 
 const LINEAR: [&str; 4] = ["perceptron", "winnow", "directed-drift", "sbpi"];
 const AT_TWELVE: [&str; 2] = ["perceptron", "bounded-perceptron"];
-/// The statements whose allowed error the runs use up in part.
+/// The statements that are false often enough to show it in these runs.
 const USED: [CoveredClaim; 5] = [
     CoveredClaim::TestSet,
     CoveredClaim::Survival,

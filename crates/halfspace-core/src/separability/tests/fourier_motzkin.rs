@@ -1,6 +1,6 @@
 //! Decides systems of homogeneous inequalities by the elimination of J. Fourier and T. S. Motzkin.
 //!
-//! The method is exact, simple and exponential. It shares no idea with the code under test.
+//! The method is exact, simple and exponential, and it shares no idea with the code under test.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,7 @@
-//! Tests maximum margins of small real samples in units of every size, far from 0, and with different units
-//! per column. In one and two dimensions the reference is the distance between the two hulls.
+//! Tests maximum margins of small real samples in units of every size, far from 0, and with different units per
+//! column.
+//!
+//! In one and two dimensions the reference is the distance between the two hulls.
 
 use rand::{RngExt, SeedableRng};
 
@@ -130,8 +132,8 @@ fn sample(family: Family, n: usize, rows: usize, generator: &mut Generator) -> D
     Data::new(Features::Real(matrix), Labels::of_signs(labels))
 }
 
-/// Returns half the distance between the hulls of the two labels, in one or two dimensions. If the hulls are
-/// disjoint, the nearest points are a corner of one hull and a point on a segment of the other.
+/// Half the distance between the hulls of the two labels, in one or two dimensions. If the hulls are disjoint, the
+/// nearest points are a corner of one and a point on a segment of the other.
 fn half_distance(data: &Data) -> f64 {
     let (Features::Real(matrix), Some(labels)) = (data.features(), data.labels().signs()) else {
         panic!("labelled real values");

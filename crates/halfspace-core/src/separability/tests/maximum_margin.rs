@@ -225,8 +225,8 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
     assert!(compared > 200 && made > 1000, "{compared} {made}");
 }
 
-/// The nearest point of the convex hull of `points` to 0, as the exact weights of every subset that is a candidate: the
-/// least squares of the affine hull with positive multipliers. Tries every subset, in fractions.
+/// The nearest point of the convex hull of `points` to 0, by trying every subset in fractions. A subset is a
+/// candidate if the least-squares point of its affine hull has positive multipliers.
 mod brute_force {
     use std::cmp::Ordering;
 

@@ -117,8 +117,7 @@ fn exclusive_or_is_not_separable() {
 fn conjunctions_are_separable_with_a_bias() {
     let and = labelled(&[("00", false), ("01", false), ("10", false), ("11", true)]);
     for question in all_questions() {
-        // Without a bias, unsigned "00" scores 0. This score is wrong for its negative label in both
-        // conventions.
+        // Without a bias, unsigned "00" scores 0, which is wrong for its negative label in both conventions.
         let expected = question.bias;
         let signed = question.reading == Reading::Signed;
         if signed && !question.bias {
@@ -162,8 +161,8 @@ fn random_samples_are_decided_as_by_elimination() {
     assert!(separable > 300 && separable < 1300, "{separable}");
 }
 
-/// Runs the later steps separately, because the perceptron decides most small samples before them. The steps
-/// are the quadratic program with its successors, and the exact simplex without proposed examples.
+/// Runs the later steps separately, because the perceptron decides most small samples before them: the quadratic
+/// program with its successors, and the exact simplex without proposed examples.
 #[track_caller]
 fn by_each_step(data: &Data, question: &SeparabilityQuestion) -> [bool; 2] {
     let run = Run::default();

@@ -1,5 +1,5 @@
-//! Compares the figures of the exact analysis with references in rational arithmetic. For small n the tests
-//! also compare them with the whole chain over hypotheses and examples.
+//! Compares the figures of the exact analysis with references in rational arithmetic, and for small n also with the
+//! whole chain over hypotheses and examples.
 
 use super::*;
 use crate::learners::engine::stopping::{anytime_run_length, ln_survival};
@@ -141,8 +141,8 @@ fn what_is_out_of_range_is_named() {
     );
 }
 
-/// Algorithm D on all hypotheses and all positive examples of the target (1, .., 1). This model applies
-/// single examples to a distribution over hypotheses and does not use distances.
+/// Algorithm D on all hypotheses and all positive examples of the target (1, .., 1). This model applies single
+/// examples to a distribution over hypotheses and knows nothing of distances.
 struct Whole {
     n: usize,
     positive: Vec<usize>,

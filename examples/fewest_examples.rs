@@ -1,8 +1,8 @@
-//! How few examples give binary weights away: the learners of hidden weights at several numbers of
-//! examples a weight, on fresh streams, and on random labels.
+//! How few examples determine binary weights: the learners of hidden weights at several numbers of examples per
+//! weight, on fresh streams, and on random labels.
 //!
-//! `cargo run --release --example fewest_examples` for everything, some minutes; with some of the
-//! words `hidden`, `small`, `large`, `fresh`, `random`, `hard` after `--` for a part of it.
+//! `cargo run --release --example fewest_examples` measures everything in some minutes. For a part of it, put some of
+//! the words `hidden`, `small`, `large`, `fresh`, `random` and `hard` after `--`.
 
 use std::time::Instant;
 
@@ -72,7 +72,7 @@ fn main() {
     }
 }
 
-/// Uniform examples that hidden weights labelled: how many samples give these away.
+/// Uniform examples, labelled by hidden weights: in how many samples the weights are found.
 fn hidden(learner: &str, n: usize, percent: u64, seeds: u64) {
     summarise(learner, n, percent, seeds, |task, seed| {
         let target = Plan::random_target(n, Seed(seed));
@@ -136,7 +136,7 @@ fn summarise(
     }
 }
 
-/// Fresh examples: mistakes in all, and examples until the last of them.
+/// Fresh examples: all mistakes, and the examples up to the last of them.
 fn fresh(learner: &str, n: usize, seeds: u64) {
     let (mut mistakes, mut examples, mut found) = (0, 0, 0);
     for seed in 1..=seeds {

@@ -1,7 +1,7 @@
 //! The load client of `benches/peers/services.py`, and an empty server.
 //!
 //! Without arguments, the program reads one load per line and answers each line in JSON. All servers get their load
-//! from this client. `empty ADDRESS` serves a handler that only reads the body. No service can be faster.
+//! from it. `empty ADDRESS` serves a handler that only reads the body, and no service can be faster than this.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A line of the input. A connection sends its requests one after another. Each request holds other examples.
+/// A line of the input. Each connection sends its requests one after another, each with other examples.
 #[derive(Deserialize)]
 struct Load {
     address: String,
@@ -72,14 +72,14 @@ fn main() -> Outcome<()> {
 async fn serve_nothing(address: &str) -> Outcome<()> {
     let router = Router::new().route("/", post(async |_: Bytes| ()).get(async || ()));
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
-        // A delayed answer would flatter the servers beside this one.
+        // A delayed answer of this one would flatter the servers compared with it.
         stream.set_nodelay(true).expect("a TCP connection");
     });
     Ok(axum::serve(listener, router).await?)
 }
 
 impl Load {
-    /// Seconds per request. The requests are ready and the connections open before the measurement.
+    /// Seconds per request. Before the measurement the requests are ready and the connections open.
     fn measure(&self) -> Outcome<f64> {
         let ready = |connection| {
             let mut random = StdRng::seed_from_u64(connection);
@@ -129,7 +129,7 @@ impl Load {
         )
     }
 
-    /// Blanks follow the commas, because `json.dumps` of Python writes them.
+    /// There are blanks after the commas, because `json.dumps` of Python writes them.
     fn tensor(&self, rows: &[String]) -> String {
         let bits: Vec<&str> = rows
             .iter()
@@ -163,7 +163,7 @@ fn exchange(stream: &mut TcpStream, request: &str) -> Outcome<()> {
     }
 }
 
-/// Reads a whole answer. The head gives the length, or the body comes in chunks.
+/// Reads a whole answer, whose head gives the length, or whose body comes in chunks.
 fn read_answer(stream: &mut TcpStream) -> Outcome<String> {
     let mut answer = Vec::new();
     let mut buffer = vec![0; 64 * 1024];

@@ -1,5 +1,5 @@
-//! Measures what the documentation claims of Directed Drift, over many seeds, beside the exact
-//! figures: mistakes until the target is found, and how often each confidence rule stops wrongly.
+//! Measures what the documentation claims about Directed Drift, over many seeds and beside the exact figures: the
+//! mistakes until the target is found, and how often each confidence rule stops wrongly.
 //!
 //! `cargo run --release --example reference_figures`
 
@@ -14,8 +14,8 @@ use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::generate::Plan;
 
-/// Learner, n, seeds, and the mean number of mistakes until w = w*: exact for D (by its Markov
-/// chain), measured to about 0.01 by an independent implementation for the others.
+/// Learner, n, seeds, and the mean number of mistakes until w = w*. For D this mean is exact (by its Markov chain).
+/// For the others an independent implementation measured it to about 0.01.
 const MEANS: [(&str, usize, u64, f64); 7] = [
     ("directed-drift", 11, 2000, 218.769_96),
     ("directed-drift", 10, 2000, 198.927_93),
@@ -26,8 +26,7 @@ const MEANS: [(&str, usize, u64, f64); 7] = [
     ("directed-drift-async", 21, 2000, 0.507 * 21.0),
 ];
 
-/// Rule, seeds, and the exact share of runs at n = 20, confidence 0.95, that end at a wrong
-/// hypothesis.
+/// Rule, seeds, and the exact share of runs at n = 20 and confidence 0.95 that end at a wrong hypothesis.
 const FALSE_STOPS: [(StopRule, u64, f64); 2] = [
     (StopRule::Anytime, 1000, 7.9e-5),
     (StopRule::PerHypothesis, 1000, 0.9783),
@@ -36,7 +35,7 @@ const FALSE_STOPS: [(StopRule, u64, f64); 2] = [
 fn main() {
     println!("mistakes until w = w*, random start, uniform-positive examples");
     for (learner, n, seeds, reference) in MEANS {
-        // So sure that the run ends at the target: no mistake follows it.
+        // The confidence is so high that the run ends at the target, with no mistake after it.
         let run = |seed| run(learner, n, StopRule::Anytime, 1.0 - 1e-9, seed);
         let mistakes: Vec<f64> = (0..seeds)
             .map(|seed| run(seed).counts.mistakes as f64)

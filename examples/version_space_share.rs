@@ -1,8 +1,8 @@
-//! Measures how often a sample leaves one hypothesis: the share of unique version spaces among
-//! samples of 1.45 n uniform positive examples, with its Wilson interval.
+//! Measures how often a sample leaves only one hypothesis: the share of unique version spaces among samples of 1.45 n
+//! uniform positive examples, with its Wilson interval.
 //!
-//! Y.-D. Lyuu and I. Rivin (1992) show that 1.45 n examples leave one with high probability as n
-//! grows; at these n they often leave more.
+//! Y.-D. Lyuu and I. Rivin (1992) show that with high probability 1.45 n examples leave one hypothesis as n grows. At
+//! the n measured here they often leave more.
 //!
 //! `cargo run --release --example version_space_share`
 
@@ -14,7 +14,7 @@ use halfspace_core::separability::version_space::{Enumeration, enumerate};
 
 const SEEDS: u64 = 200;
 
-/// n, and the least whole number of examples that is 1.45 n or more; at n = 21 also one fewer, and
+/// Pairs of n and the least whole number of examples that is 1.45 n or more. For n = 21 there are also one fewer and
 /// 2.5 n.
 const SAMPLES: [(usize, u64); 6] = [(11, 16), (15, 22), (19, 28), (21, 30), (21, 31), (21, 53)];
 

@@ -8,7 +8,7 @@ use halfspace_formats::{ContentCoding, FormatError, FormatErrorKind, ParseLimits
 
 use super::pieces::Pieces;
 
-/// Four bytes for coding, ratio, free bytes and pieces; then the body.
+/// The input is four bytes for coding, ratio, free bytes and pieces, then the body.
 pub fn coding(bytes: &[u8]) {
     let Some((&[coding, ratio, free, piece], body)) = bytes.split_first_chunk::<4>() else {
         return;
@@ -30,7 +30,7 @@ pub fn coding(bytes: &[u8]) {
     of_frames(coding_of, body, piece);
 }
 
-/// Compression in frames of some length, then decompression, returns the same body.
+/// If a body is compressed in frames and decompressed again, it is the same.
 fn of_frames(coding: ContentCoding, body: &[u8], piece: usize) {
     let coded: Vec<u8> = body.chunks(7 * piece).flat_map(|chunk| encode(coding, chunk)).collect();
     let limits = ParseLimits {

@@ -18,7 +18,7 @@ use super::Header;
 use super::input::Input;
 use super::pieces::Pieces;
 
-/// No answer of these is longer.
+/// No text written by these targets is longer.
 const TEXT_BYTES_MAX: u64 = 1 << 24;
 
 pub fn arff(bytes: &[u8]) {
@@ -38,7 +38,7 @@ pub fn npy(bytes: &[u8]) {
     body(Format::Npy, bytes);
 }
 
-/// Workbooks: any bytes, and an archive whose parts are the body, separated by bytes 0xFF.
+/// Workbooks: any bytes, and an archive whose parts are the pieces of the body between bytes 0xFF.
 pub fn xlsx(bytes: &[u8]) {
     body(Format::Xlsx, bytes);
     let Some((prefix, parts)) = bytes.split_first_chunk::<6>() else {
@@ -132,7 +132,7 @@ pub fn octets(bytes: &[u8]) {
     }
 }
 
-/// Parses a body in several ways, which must agree; returns the outcome.
+/// Parses a body in several ways, which must agree, and returns the outcome.
 fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
     let input = Input::from_bytes(bytes)?;
     let (options, text) = (&input.options, input.body);
@@ -143,7 +143,7 @@ fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
     };
     let in_pieces = parse(format, pieces, options);
     match format {
-        // Depth is counted ahead of the parser, as far as bytes are there.
+        // Depth is counted ahead of the parser, as far as the bytes have arrived.
         Format::Json if whole.is_err() => assert!(in_pieces.is_err()),
         _ => assert_eq!(whole, in_pieces, "the pieces of a body matter"),
     }
@@ -160,7 +160,7 @@ fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
     Some(whole)
 }
 
-/// A preview does not change the outcome. Each row of a preview has one cell per name.
+/// A preview does not change the outcome, and each of its rows has one cell per name.
 fn under_a_preview(format: Format, input: &Input<'_>, whole: &Result<Parsed, FormatError>) {
     let preview = Preview::new(3);
     let read = gather_shown(format, input.body, &input.options, None, &preview);
@@ -187,14 +187,14 @@ fn stays_within_limits(data: &Data, options: &Options) {
     assert!(bytes <= options.limits.state_bytes_max, "{bytes}");
 }
 
-/// The place of an error lies in the body or right after the body.
+/// The place of an error is in the body or right behind it.
 fn stands_in(error: &FormatError, body: &[u8]) {
     match &error.place {
         None => {}
         Some(Place::Line { line, column }) => {
             let mut lines = body.split(|&byte| byte == b'\n');
             let length = lines.nth(*line as usize - 1).map(<[u8]>::len);
-            // JSON that ends early ends on a line that may not have begun.
+            // If JSON ends early, the error may be on a line that has not begun.
             let length = length.unwrap_or_else(|| panic!("no such line: {error}"));
             assert!((1..=length as u64 + 1).contains(column), "{length}: {error}");
         }
@@ -213,7 +213,7 @@ fn survives_the_store(data: &Data) {
     assert_eq!(&read_blocks(stored.as_slice()).expect("own").0, data);
 }
 
-/// Data that are written in a text format and read again are the same data.
+/// If data are written in a text format and read again, they are the same.
 fn survives_being_written(parsed: &Parsed) {
     let labelled = parsed.data.labels().are_given();
     let formats = [
@@ -285,7 +285,7 @@ fn through_a_spool(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
     }
 }
 
-/// Portions of lines are together the body.
+/// The portions of lines together are the body.
 fn in_portions(input: &Input<'_>, whole: &Parsed) {
     let options = Options {
         n: Some(whole.data.n()),
@@ -319,7 +319,7 @@ fn ndjson_of(data: &Data) -> String {
     write_examples(data, None, 0, TextFormat::Ndjson, TEXT_BYTES_MAX).expect("short")
 }
 
-/// The examples of a stream, each parsed alone, and the end of the stream.
+/// The examples of a stream, each parsed alone, and how the stream ends.
 fn by_steps(input: &Input<'_>, piece: usize) -> (Vec<String>, Option<FormatError>) {
     let pieces = Pieces {
         body: input.body,

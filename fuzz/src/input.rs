@@ -1,6 +1,6 @@
-//! An input of the targets that read data: six bytes that stand for the options, and the body.
+//! An input of the targets that read data: six bytes that encode the options, then the body.
 //!
-//! The tests of the formats include this file and write their bodies as inputs.
+//! The tests of the formats include this file too, to write their bodies as inputs.
 
 use super::{
     BitOrder, Header, LabelsColumn, Options, ParseLimits, RowsKind, TableOptions, UnlabelledMeans,
@@ -9,7 +9,7 @@ use super::{
 /// How a body is read.
 pub struct Input<'a> {
     pub options: Options,
-    /// Bytes that the body comes in at a time.
+    /// The body arrives in pieces of this many bytes.
     pub piece: usize,
     /// Bytes that rows may take in memory.
     pub memory_bytes_max: u64,
@@ -17,7 +17,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// None for an input without a whole prefix.
+    /// None if the input is shorter than the prefix.
     pub fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let (&[labels, table, kinds, n, piece, memory], body) = bytes.split_first_chunk()?;
         let options = Options {
@@ -67,7 +67,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// The input of a body that is read so, as far as a prefix can tell.
+    /// The input for a body that is read with these options, as far as a prefix can express them.
     pub fn to_bytes(options: &Options, body: &[u8]) -> Vec<u8> {
         let labels = match &options.labels {
             None => 0,

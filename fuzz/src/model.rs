@@ -5,7 +5,7 @@ use halfspace::http::fuzzing;
 use halfspace::records::model_file::{FORMAT, digest};
 use serde_json::{Map, Value, json};
 
-/// Imports a model file. A wrong digest is replaced by the right one, which no fuzzer guesses.
+/// Imports a model file. A wrong digest is replaced with the right one, because no fuzzer guesses it.
 pub fn model(bytes: &[u8]) {
     let limits = ParseLimits {
         body_bytes_max: 1 << 20,
@@ -24,13 +24,13 @@ pub fn model(bytes: &[u8]) {
             let bytes = serde_json::to_vec(&file).expect("string keys");
             match fuzzing::model(&bytes, &limits) {
                 Ok(read) => read,
-                // The digest may cover details that a second pass through JSON loses.
+                // The digest may cover details that are lost when JSON is read and written again.
                 Err(_) => return,
             }
         }
         Err(_) => return,
     };
-    // An imported model exports to a file that imports as the same model.
+    // An imported model, exported to a file, imports as the same model.
     let Ok(Value::Object(model)) = serde_json::to_value(&document) else {
         panic!("a document that is no object");
     };

@@ -7,7 +7,7 @@ use halfspace_formats::{Format, ParseLimits};
 use halfspace::http::fuzzing;
 use halfspace_core::learners::catalogue;
 
-/// One byte that picks a learner, and the query.
+/// The input is one byte that picks a learner, then the query.
 pub fn query(bytes: &[u8]) {
     let Some((&learner, text)) = bytes.split_first() else {
         return;

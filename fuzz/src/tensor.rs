@@ -1,11 +1,11 @@
-//! Tensors of the Open Inference Protocol, within the JSON or after the JSON.
+//! Tensors of the Open Inference Protocol, inside the JSON or after it.
 
 use halfspace_formats::{Datatype, ParseLimits, Parsed};
 use halfspace::http::fuzzing;
 use halfspace_core::learners::sample::data::DenseFeatures;
 use serde_json::{Value, json};
 
-/// Three bytes, n and the length of the JSON (0 for all of it), and the body.
+/// The input is three bytes, n and the length of the JSON (0 for all of it), then the body.
 pub fn tensor(bytes: &[u8]) {
     let Some((&[n, low, high], body)) = bytes.split_first_chunk::<3>() else {
         return;

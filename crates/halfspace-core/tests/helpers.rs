@@ -238,7 +238,7 @@ fn sparse(n: usize, examples: usize) -> Data {
     Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
-/// Around 16,384 features, the rows that helpers score ahead stop being the most of them, and are no power of two.
+/// Above 16,384 features, helpers score fewer rows ahead than the maximum, and a number that is no power of two.
 #[test]
 fn kernel_learners_run_at_every_n_around_a_power_of_two() {
     let kernels = CATALOGUE

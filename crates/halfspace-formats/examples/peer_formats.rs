@@ -1,7 +1,7 @@
-//! The readers of this library as one side of `benches/peers/formats.py`, which drives the other side.
+//! The readers of this library as one side of `benches/peers/formats.py`, which also drives the other side.
 //!
-//! Each line of the input is a request, and each line of the output is its answer in JSON. `seconds` in an answer
-//! is the real time of the work, with the reading of the file.
+//! Each input line is a request, and each output line is its answer in JSON. In an answer, `seconds` is the real time
+//! of the work, including reading the file.
 #![expect(clippy::disallowed_methods, reason = "a comparison measures real time")]
 
 mod inference;

@@ -1,4 +1,4 @@
-//! A cell of a table as its reader finds it, and what the cell holds: nothing, a number, a truth value or text.
+//! A cell of a table as its reader finds it, and what it holds: nothing, a number, a truth value or text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,26 +8,26 @@ use crate::numbers::{NumberFault, is_respelled, parse_number};
 /// Spellings of a missing cell, beside an empty one.
 pub const MISSING: [&[u8]; 6] = [b"?", b"NA", b"NaN", b"nan", b"null", b"NULL"];
 
-/// A cell as a reader finds it. Its texts are `T`: bytes, or their range in the text of a row.
+/// A cell as a reader finds it. Its texts are `T`, which is bytes or their range in the text of a row.
 ///
-/// A text tells by its spelling what it is, so the reader of a format without types has texts alone. Numbers and truth
-/// values keep their spelling, because it names the cell where the column has words.
+/// If the format has no types, the reader has only texts, and their spelling tells what they are. Numbers and truth
+/// values keep their spelling too, because it names the cell if the column turns out to have words.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<T> {
     Missing,
     /// A text without blanks around.
     Text(T),
-    /// A finite number, and its spelling unless that is the shortest one.
+    /// A finite number, and its spelling unless this is the shortest one.
     Number(f64, Option<T>),
     Boolean(bool, T),
     Date,
-    /// A value that a table cannot hold. The reason continues a sentence on the column.
+    /// A value that a table cannot hold. The reason continues a sentence about the column.
     Refused(T),
 }
 
 impl<'a> Cell<&'a [u8]> {
-    /// Reads a number of a format that has numbers. A number beyond the range of doubles is text. With a decimal comma
-    /// so is a number with a point, as it is in CSV.
+    /// Reads a number of a format that has numbers. A number beyond the range of doubles is text. With a decimal
+    /// comma a number with a point is text too, as in CSV.
     pub(crate) fn of_number(text: &'a [u8], decimal: DecimalMark) -> Self {
         match number(text, decimal) {
             Ok(value) => Self::Number(value, Some(text)),
@@ -46,7 +46,7 @@ impl<'a> Cell<&'a [u8]> {
         }
     }
 
-    /// Returns the text by which the cell is named. A cell without a value has none.
+    /// The text that names the cell, or nothing if it has no value.
     #[inline]
     pub(crate) fn spelling(&self) -> Cow<'a, [u8]> {
         match self {
@@ -77,7 +77,7 @@ impl<'a> Cell<&'a [u8]> {
         }
     }
 
-    /// Whether the text of this number says more than its value: a code such as 007.
+    /// Whether the text of this number says more than its value, as in a code such as 007.
     pub(crate) fn is_code(&self) -> bool {
         matches!(self, Self::Text(text) | Self::Number(_, Some(text)) if is_code(text))
     }
@@ -86,12 +86,12 @@ impl<'a> Cell<&'a [u8]> {
     pub(crate) fn is_respelled(&self, value: f64) -> bool {
         match self {
             Self::Text(text) | Self::Number(_, Some(text)) => is_respelled(text, value),
-            // The shortest text of a whole number has digits alone.
+            // The shortest text of a whole number has only digits.
             _ => is_respelled(b"", value),
         }
     }
 
-    /// The reason why a table cannot hold the cell. It continues a sentence on the column.
+    /// The reason why a table cannot hold the cell. It continues a sentence about the column.
     #[inline]
     pub(crate) fn refusal(&self) -> Option<Cow<'a, str>> {
         match self {
@@ -103,7 +103,7 @@ impl<'a> Cell<&'a [u8]> {
 }
 
 impl Cell<Range<usize>> {
-    /// Returns the cell with its texts, which stand in the text of its row.
+    /// The cell with its texts, taken from the text of its row.
     pub(crate) fn within<'r>(&self, row: &'r [u8]) -> Cell<&'r [u8]> {
         let text = |range: &Range<usize>| &row[range.clone()];
         match self {
@@ -165,7 +165,7 @@ impl Family {
         }
     }
 
-    /// Whether one value alone tells the family. A lone `t`, `f`, `y` or `n` may be any code.
+    /// Whether one value suffices to tell the family. A lone `t`, `f`, `y` or `n` could be any code.
     pub(crate) fn is_told_by_one(self) -> bool {
         !matches!(self, Self::Tf | Self::Yn)
     }
@@ -189,7 +189,7 @@ impl Content {
         }
         match number(text, decimal) {
             Ok(number) => return Self::Number(number),
-            // A number beyond the range of doubles is a faulty number rather than a word.
+            // A number beyond the range of doubles is a faulty number, not a word.
             Err(NumberFault::NotFinite) => return Self::Text,
             Err(NumberFault::NotANumber) => {}
         }
@@ -207,7 +207,7 @@ pub(crate) fn is_missing(text: &[u8]) -> bool {
     text.is_empty() || MISSING.contains(&text)
 }
 
-/// Whether a number may be a code such as 007, whose spelling must be kept while the kind of the column is open.
+/// Whether a number may be a code such as 007. Its spelling must be kept while the kind of the column is open.
 pub(crate) fn is_code(text: &[u8]) -> bool {
     matches!(text, [b'0', b'0'..=b'9', ..])
 }

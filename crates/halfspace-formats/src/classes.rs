@@ -1,7 +1,8 @@
 //! The names of classes, and the one rule by which they read a label.
 //!
-//! New data name their classes themselves, see `building/label_names.rs`. Wherever a model, a session or an encoding
-//! meets labels, its own names decide: no reader gives a label to a value by its order among the values of a body.
+//! New data name their classes themselves (see `building/label_names.rs`). Wherever a model, a session or an encoding
+//! meets labels, its own names decide. No reader may give a value a label because of its position among the values of
+//! a body.
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_for};
@@ -12,34 +13,35 @@ use crate::cell::{Content as Cell, DecimalMark};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::numbers::{EXACT_MAX, exact_decimal};
 
-/// The names of two or more classes in the order of their codes. Of two classes the first has the label -1 and the
-/// second the label +1. In JSON the names are a list, whose first item is null if every value but the others means this
-/// class.
+/// The names of two or more classes, in the order of their codes. Of two classes, the first has the label -1 and the
+/// second the label +1. In JSON the names are a list, whose first item is null if the first class means every value
+/// that is not the name of another class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Option<String>>", into = "Vec<Option<String>>")]
 pub struct Classes {
-    /// The name of code 0. None for every value that is no other name.
+    /// The name of code 0, or `None` if it means every value that is not another name.
     first: Option<String>,
     /// The names of the other codes, of which there is at least one.
     others: Vec<String>,
 }
 
-/// Who says what the labels of a body mean.
+/// What decides the meaning of the labels of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LabelRule {
-    /// New data: the values and the request decide.
+    /// New data: the values and the request.
     #[default]
     New,
-    /// The classes of a model or a session decide, and no other value is a label.
+    /// The classes of a model or a session. No other value is a label.
     Of(Classes),
-    /// A model that the request names, perhaps after the data: see [`crate::Parsed::foreign`].
+    /// A model that the request may name only after the data (see [`crate::Parsed::foreign`]).
     Later,
-    /// Nobody: a prediction ignores labels.
+    /// Nothing, because a prediction ignores labels.
     Ignored,
 }
 
 impl LabelRule {
-    /// The rule for labels that a model or a session meets. Without names its labels are 1 and -1, or 1 and 0.
+    /// The rule for labels that go to a model or a session. If it has no class names, its labels are 1 and -1, or 1
+    /// and 0.
     pub fn of(classes: Option<&Classes>) -> Self {
         Self::Of(classes.cloned().unwrap_or_else(Classes::plain))
     }
@@ -69,7 +71,7 @@ impl TryFrom<Vec<Option<String>>> for Classes {
 }
 
 impl Classes {
-    /// Two classes. Without a negative one, every value but the positive one means -1.
+    /// Two classes. Without a negative one, every value except the positive one means -1.
     pub fn new(negative: Option<String>, positive: String) -> Self {
         Self {
             first: negative,
@@ -77,7 +79,7 @@ impl Classes {
         }
     }
 
-    /// The classes of these codes. None for fewer than two.
+    /// The classes of these codes, or `None` if there are fewer than two.
     pub fn of_names(names: impl IntoIterator<Item = String>) -> Option<Self> {
         Self::try_from(names.into_iter().map(Some).collect::<Vec<_>>()).ok()
     }
@@ -92,16 +94,16 @@ impl Classes {
         1 + self.others.len()
     }
 
-    /// The name of each code. The first may stand for every value that is no other name.
+    /// The name of each code. The first may be `None`, which means every value that is not another name.
     pub fn each(&self) -> impl Iterator<Item = Option<&str>> {
         let others = self.others.iter().map(|name| Some(name.as_str()));
         [self.first.as_deref()].into_iter().chain(others)
     }
 
-    /// The bytes that the digest and the stored form have for the classes: the number of classes, 4 bytes, and in the
-    /// order of their codes the name of each class: the number of its bytes, 4 bytes, and the bytes. Without names, or
-    /// for plain labels, the names are `-1` and `1`. A class of all other values has 2^32 - 1 and no bytes. All numbers
-    /// are little-endian.
+    /// The bytes of the classes in the digest and in the stored form: their number in 4 bytes, then for each class,
+    /// in the order of the codes, the number of bytes of its name in 4 bytes, and the name. Without names, or for
+    /// plain labels, the names are `-1` and `1`. A class of all other values has 2^32 - 1 in place of the number, and
+    /// no bytes. All numbers are little-endian.
     pub(crate) fn bytes_of(classes: Option<&Self>) -> Vec<u8> {
         let plain = Self::plain();
         let named = classes
@@ -140,12 +142,12 @@ impl Classes {
         self.others.last().map_or("", String::as_str)
     }
 
-    /// The name of the label -1 of two classes, unless every other value has this label.
+    /// The name of the label -1 of two classes, unless this is the label of every other value.
     pub fn negative(&self) -> Option<&str> {
         self.first.as_deref()
     }
 
-    /// Whether two of the names read the same labels, as 1 and 1.0 do.
+    /// Whether two of the names mean the same label, as 1 and 1.0 do.
     pub fn overlap(&self) -> bool {
         let names = self.each().flatten();
         let mut names: Vec<_> = names.map(|name| canonical(name.as_bytes()).0).collect();
@@ -153,7 +155,7 @@ impl Classes {
         names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Whether every value but one means -1.
+    /// Whether every value except one means -1.
     pub fn is_against_rest(&self) -> bool {
         self.first.is_none()
     }
@@ -163,7 +165,7 @@ impl Classes {
         self.others == ["1"] && matches!(self.negative(), Some("0" | "-1"))
     }
 
-    /// The names of the classes as an answer shows them. Plain labels have none.
+    /// The names of the classes for an answer. Plain labels have none.
     pub fn names(&self) -> Option<Vec<String>> {
         let first = || match self.negative() {
             Some(first) => first.to_owned(),
@@ -177,8 +179,8 @@ impl Classes {
         })
     }
 
-    /// Whether 1, 0 and -1 can only mean the labels themselves, because there are two classes and none is named by a
-    /// number.
+    /// Whether 1, 0 and -1 can only mean the labels themselves. This is so if there are two classes and neither has a
+    /// number as its name.
     pub(crate) fn reads_signs(&self) -> bool {
         self.is_plain() || self.count() == 2 && !self.names_a_number()
     }
@@ -204,7 +206,7 @@ impl Classes {
         let named = self.each().position(is).map(|code| code as u32);
         let read = named.or_else(|| match self.first {
             Some(_) => sign.filter(|_| self.reads_signs()),
-            // A 1 beside a class with another word could be either label.
+            // Next to a class with another word, a 1 could mean either label.
             None => Some(0).filter(|_| sign != Some(1) || self.names_a_number()),
         });
         read.ok_or_else(|| self.unknown(label))
@@ -243,8 +245,8 @@ impl Classes {
         names.join(", ")
     }
 
-    /// Finds the codes that these classes give to the examples of other data, whose classes are `given`. `occurs` tells
-    /// whether examples have a code.
+    /// Maps the codes of other data, whose classes are `given`, to the codes of these classes. `occurs` tells whether
+    /// examples have a code.
     ///
     /// # Errors
     /// A value that is not a label here, with the labels that are.
@@ -285,14 +287,14 @@ const LISTED_MAX: usize = 12;
 /// The codes that examples get in place of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recoding {
-    /// The new code of each code. None if no example has the code.
+    /// The new code of each code, or `None` if no example has it.
     codes: Vec<Option<u32>>,
     /// The number of classes of the new codes.
     classes: usize,
 }
 
 impl Recoding {
-    /// The new code of each code, of so many classes.
+    /// The new code of each code, for this number of classes.
     pub(crate) fn new(codes: impl IntoIterator<Item = u32>, classes: usize) -> Self {
         Self {
             codes: codes.into_iter().map(Some).collect(),
@@ -300,14 +302,13 @@ impl Recoding {
         }
     }
 
-    /// Whether each example keeps its code.
     pub fn is_identity(&self) -> bool {
         let mut codes = self.codes.iter().zip(0..);
         planes_for(self.codes.len()) == planes_for(self.classes)
             && codes.all(|(code, own)| code.is_none_or(|code| code == own))
     }
 
-    /// The bit planes of examples whose codes had so many.
+    /// The number of bit planes after recoding, for examples that had `before` planes.
     pub(crate) fn planes(&self, before: usize) -> usize {
         match self.is_identity() {
             true => before,
@@ -315,18 +316,16 @@ impl Recoding {
         }
     }
 
-    /// The new code of an example. 0 if no example was known to have its code.
+    /// The new code of an example, or 0 if its code was not known to occur.
     pub(crate) fn of_code(&self, code: u32) -> u32 {
         let new = self.codes.get(code as usize).copied();
         new.flatten().unwrap_or(0)
     }
 
-    /// The new codes of up to 64 examples.
     pub(crate) fn of_block(&self, codes: BlockCodes) -> BlockCodes {
         codes.recoded(&self.codes, planes_for(self.classes))
     }
 
-    /// The new codes of examples.
     pub(crate) fn of_codes(&self, codes: &ClassCodes) -> ClassCodes {
         codes.recoded(&self.codes, planes_for(self.classes))
     }
@@ -389,13 +388,12 @@ pub(crate) fn check_digits(label: f64) -> Result<(), Fault> {
     Err(Fault::new(FormatErrorKind::BadLabel, detail))
 }
 
-/// Returns the spelling by which labels are compared: numbers in their shortest form, and other text without blanks
-/// around.
+/// The spelling by which labels are compared: a number in its shortest form, any other text without blanks around it.
 pub(crate) fn canonical(text: &[u8]) -> (Vec<u8>, Cell) {
     let text = text.trim_ascii();
     let cell = Cell::of(text, DecimalMark::Point);
     let spelling = match cell {
-        // Doubles are not exact from here on.
+        // From here on doubles are not exact.
         Cell::Number(number) if number.abs() >= EXACT_MAX as f64 => exact_decimal(text),
         Cell::Number(number) => (number + 0.0).to_string().into_bytes(),
         _ => text.to_vec(),

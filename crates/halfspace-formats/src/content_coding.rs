@@ -1,6 +1,7 @@
 //! Content codings: compressed bodies as plain streams.
 //!
-//! Limits bound the decompressed bytes, their ratio to the compressed bytes, and frames without content.
+//! A few compressed bytes can stand for a great many, or for nothing at all. So there are limits on the decompressed
+//! bytes, on their ratio to the compressed bytes, and on frames without content.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 
@@ -17,8 +18,8 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Largest number of decompressed bytes between two looks at the memory and the time of the work. A few compressed
-/// bytes may decompress to gibibytes, so the looks go by the bytes that the parser sees.
+/// Largest number of decompressed bytes between two checks of the memory and the time of the work. A few compressed
+/// bytes may decompress to gibibytes, so we count the bytes that the parser sees.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Compressed bytes that may decompress to nothing.
@@ -82,8 +83,8 @@ pub(crate) fn refuse_compressed(begin: &[u8]) -> Result<(), Fault> {
     Err(Fault::new(FormatErrorKind::UnknownCoding, detail))
 }
 
-/// A decompressed body. A read fails once a limit is exceeded, or once the work on this thread has no more memory or
-/// time.
+/// A decompressed body. A read fails once a limit is exceeded, or once the work on this thread has run out of memory
+/// or time.
 ///
 /// The errors are `io::Error`s, which `FormatError::from` converts to `TooLarge`, `Truncated`, `BadCoding`,
 /// or the error of the source.
@@ -107,8 +108,8 @@ enum Coded<R: Read> {
     Zstd(Box<ZstdDecoder<'static, BufReader<CompressedReader<R>>>>),
 }
 
-/// Decompresses a body to at most `limits.body_bytes_max` bytes. Beyond `limits.decompressed_bytes_free`
-/// bytes the stream has at most `limits.decompression_ratio_max` bytes per compressed byte.
+/// Decompresses a body to at most `limits.body_bytes_max` bytes. Beyond `limits.decompressed_bytes_free` bytes, at
+/// most `limits.decompression_ratio_max` bytes may come from each compressed byte.
 ///
 /// # Errors
 /// When the decompressor cannot be set up.
@@ -200,8 +201,7 @@ impl<R: Read> Decoder<R> {
 }
 
 impl<R: Read> Coded<R> {
-    /// Returns the number of compressed bytes that were decompressed. The result is `None` without
-    /// compression.
+    /// The number of compressed bytes that were decompressed, or `None` without compression.
     fn consumed(&self) -> Option<u64> {
         let source = match self {
             Self::Identity(_) => return None,
@@ -239,8 +239,8 @@ fn explain(error: io::Error, coding: &str) -> io::Error {
     fault.into_io()
 }
 
-/// Counts the compressed bytes and marks errors of the source. A broken connection is therefore not mistaken
-/// for a truncated body.
+/// Counts the compressed bytes and marks errors of the source, so that a broken connection is not mistaken for a
+/// truncated body.
 struct CompressedReader<R> {
     reader: R,
     read: u64,
@@ -271,7 +271,7 @@ impl<R: Read> Read for CompressedReader<R> {
 }
 
 impl<R> CompressedReader<R> {
-    /// Bounds the compressed bytes, since frames may be empty.
+    /// Limits the compressed bytes too, since frames may be empty.
     fn check(&self) -> Result<(), Fault> {
         let read = self.read.saturating_sub(FRAME_BYTES_FREE);
         let limit = self.body_bytes_max;

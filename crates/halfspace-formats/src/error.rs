@@ -1,6 +1,6 @@
 //! Errors of data from outside, with the place of the fault in the body.
 //!
-//! The module does not know HTTP. The HTTP layer maps [`FormatErrorKind`] to a status.
+//! This module does not know HTTP. The HTTP layer maps [`FormatErrorKind`] to a status.
 
 use std::fmt;
 use std::io;
@@ -35,8 +35,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// Moves a JSON pointer into an outer document, which contains the inner one at `prefix`. Any other place
-    /// stays unchanged.
+    /// Moves a JSON pointer into an outer document, which contains the inner one at `prefix`. Other places stay as
+    /// they are.
     #[must_use]
     pub fn under(self, prefix: &str) -> Self {
         match self {
@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    /// The place before a message. The whole document needs no name.
+    /// The place, to put before a message. The whole document needs none.
     fn before(&self) -> String {
         match self {
             Self::Pointer(text) if text.is_empty() => String::new(),
@@ -97,7 +97,7 @@ pub enum FormatErrorKind {
     BadIndex,
     /// Sparse indices do not ascend.
     IndexOrder,
-    /// Base64 does not decode.
+    /// Base64 cannot be decoded.
     BadBase64,
     /// The body uses an unsupported feature of the format.
     Unsupported,
@@ -136,7 +136,7 @@ pub enum FormatErrorKind {
 }
 
 impl FormatErrorKind {
-    /// Whether the content of the body is at fault. Other faults lie in the transfer, in a limit or in the service.
+    /// Whether the content of the body is at fault, and not the transfer, a limit or the service.
     pub fn is_of_content(self) -> bool {
         !matches!(
             self,
@@ -248,7 +248,7 @@ impl Fault {
         Self::new(FormatErrorKind::BadBit, detail)
     }
 
-    /// Makes the fault of a spool that failed, or returns the fault that the error wraps.
+    /// Makes the fault of a failed spool, or returns the fault that the error wraps.
     pub(crate) fn unspooled(error: io::Error) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(fault) => return fault,
@@ -297,9 +297,8 @@ impl From<Fault> for FormatError {
 }
 
 impl From<io::Error> for FormatError {
-    /// Recovers a fault that a reader of this module raised, or a whole error that the caller's reader
-    /// raised. Any other error becomes [`FormatErrorKind::NotYet`] for `WouldBlock`, else
-    /// [`FormatErrorKind::Io`].
+    /// Recovers a fault that a reader of this module raised, or a whole error of the caller's reader. Any other error
+    /// becomes [`FormatErrorKind::NotYet`] for `WouldBlock`, else [`FormatErrorKind::Io`].
     fn from(error: io::Error) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(format_error) => return format_error,
@@ -322,7 +321,7 @@ impl From<io::Error> for FormatError {
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const SHOWN: usize = 24;
     let mut shown = text.len().min(SHOWN);
-    // A character is not cut.
+    // Do not cut a character in half.
     while shown > SHOWN - 4 && shown < text.len() && text[shown] & 0xc0 == 0x80 {
         shown -= 1;
     }
@@ -331,7 +330,7 @@ pub(crate) fn excerpt(text: &[u8]) -> String {
     format!("`{shown}{more}`")
 }
 
-/// Returns a text to be shown. A byte that is not UTF-8 becomes its code, such as `\xfc`, so that two texts never look
+/// A text for people to read. A byte that is not UTF-8 becomes its code, such as `\xfc`, so that two texts never look
 /// alike. A text that names something goes through [`name`] instead.
 pub(crate) fn legible(text: &[u8], valid: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -344,10 +343,10 @@ pub(crate) fn legible(text: &[u8], valid: impl Fn(&str) -> String) -> String {
     shown
 }
 
-/// Returns the text of a name: of a column, a value or a class.
+/// The text of a name of a column, a value or a class.
 ///
 /// # Errors
-/// A byte that is not UTF-8. To replace the byte would make one name of two.
+/// A byte that is not UTF-8. If we replaced it, two different names could become one.
 pub(crate) fn name(text: &[u8]) -> Result<&str, Fault> {
     str::from_utf8(text).map_err(|error| {
         let detail = not_utf8(text, error.valid_up_to());

@@ -1,6 +1,6 @@
-//! Upper bounds on the examples and features of a body, from a count of its bytes before parsing.
+//! Upper bounds on the examples and features of a body, from its bytes and before parsing.
 //!
-//! The module does not know the use of the examples.
+//! This module does not know what the examples are for.
 
 use crate::readers::formats::Format;
 
@@ -57,9 +57,8 @@ fn largest_number(text: &[u8]) -> u64 {
     numbers.map(value).max().unwrap_or(0)
 }
 
-/// Bounds the bytes of an ARFF body before its rows. The word that ends the header may also stand in a
-/// comment or a value, so the last occurrence counts. Without that word the bound is the length of the whole
-/// body.
+/// Bounds the bytes of an ARFF body before its rows. The word that ends the header may also be in a comment or a
+/// value, so the last occurrence counts. Without it the bound is the whole body.
 fn header_bytes(body: &[u8]) -> u64 {
     const DATA: &[u8] = b"@data";
     let found = body

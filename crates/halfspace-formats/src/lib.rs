@@ -1,16 +1,18 @@
 //! Readers and writers of examples: bytes in, packed data out, errors with their place in the body.
 //!
-//! A body of examples arrives as a stream of bytes in one of several formats. This crate turns the stream into the
-//! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. The crate owns
-//! the line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`,
+//! A body of examples arrives as a stream of bytes in one of several formats. This crate turns it into the
+//! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. It owns the
+//! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`,
 //! octets, tensors), the content codings, the stored form with its digest, and the spool for rows beyond the memory
-//! budget. The crate does not know the source of the bytes or the request that sent them.
+//! budget. Where the bytes come from, and for which request, it does not know.
 //!
-//! Every reader takes a synchronous [`std::io::Read`]. Memory holds the packed examples, one read buffer and
-//! one line or row, but not the whole body. A JSON document below 512 KiB, the strings of the JSON form `packed`
-//! and, without a [`Spool`], a workbook are held whole. With a [`Spool`] memory does not hold all examples either.
-//! Every reader passes its values to a `SampleBuilder`, or a `SparseBuilder` for rows of active features. The builders
-//! alone decide whether the data are Boolean or real.
+//! Every reader takes a synchronous [`std::io::Read`]. It holds the packed examples, one read buffer and one line or
+//! row in memory, but not the whole body. The exceptions are a JSON document below 512 KiB, the strings of the JSON
+//! form `packed` and, without a [`Spool`], a workbook. If you pass a [`Spool`], the examples need not all fit in
+//! memory either.
+//!
+//! Every reader passes its values to a `SampleBuilder`, or to a `SparseBuilder` for rows of active features. These
+//! builders alone decide whether the data are Boolean or real.
 //!
 //! A fault names its place: a line and a column in text, a pointer in JSON, a row in a binary body, a cell in a
 //! workbook.
@@ -29,7 +31,7 @@
 //! # Ok::<(), halfspace_formats::FormatError>(())
 //! ```
 //!
-//! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one entry in
+//! To add a format, write one file with a function of the type `Parse`, one variant of [`Format`] and one entry in
 //! `formats.rs`, which also says which options the format lacks. The reader of a table passes typed cells to a
 //! `TableBuilder`.
 

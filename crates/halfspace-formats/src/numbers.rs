@@ -49,7 +49,7 @@ pub(crate) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
     }
 }
 
-/// The shortest text of a number. The numbers that most labels are need no conversion.
+/// The shortest text of a number. Most labels are numbers that need no conversion.
 pub(crate) fn shortest(number: f64) -> Cow<'static, str> {
     match number {
         1.0 => "1".into(),
@@ -59,15 +59,15 @@ pub(crate) fn shortest(number: f64) -> Cow<'static, str> {
     }
 }
 
-/// Returns the exact decimal form of a finite number of 1 or more: its sign, its digits, and a point only before a
-/// fraction.
+/// The exact decimal form of a finite number of 1 or more: its sign, its digits, and a point only if a fraction
+/// follows.
 pub(crate) fn exact_decimal(text: &[u8]) -> Vec<u8> {
     let text = str::from_utf8(text).unwrap_or_default();
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let unsigned = mantissa.trim_start_matches(['+', '-']);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
     let all = [whole, fraction].concat();
-    // The number is finite and at least 1, so the point stands after the first digit that is not 0.
+    // The number is finite and at least 1, so the point is after the first digit that is not 0.
     let point = whole.len() as i64 + exponent.parse::<i64>().unwrap_or(0);
     let point = usize::try_from(point).unwrap_or(0);
     let (whole, fraction) = all.split_at(point.min(all.len()));
@@ -79,13 +79,13 @@ pub(crate) fn exact_decimal(text: &[u8]) -> Vec<u8> {
     [sign, &number].concat().into_bytes()
 }
 
-/// Whether a whole number with this text may have a shorter one, such as 5 for `5.0`.
+/// Whether a shorter text may exist for the whole number that is written so, such as 5 for `5.0`.
 pub(crate) fn is_respelled(text: &[u8], value: f64) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     is_whole(value) && (!has_own_digits(value) || !digits.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether [`is_respelled`] holds for one of the numbers of a line.
+/// Whether [`is_respelled`] is true for one of the numbers of a line.
 pub(crate) fn are_respelled(line: &[u8], values: &[f64]) -> bool {
     let fractions = values.iter().filter(|value| !is_whole(**value)).count();
     if fractions == values.len() {
@@ -102,16 +102,16 @@ fn has_own_digits(value: f64) -> bool {
     value.abs() < EXACT_MAX as f64 && (value != 0.0 || value.is_sign_positive())
 }
 
-/// Whether a finite number is whole. Unlike `f64::fract` this calls no function, and several numbers are tested at
-/// once.
+/// Whether a finite number is whole. Unlike `f64::fract` this calls no function, so that several numbers are tested
+/// at once.
 fn is_whole(value: f64) -> bool {
-    /// From this bound on all doubles are whole. A smaller number loses its fraction in a sum with the bound.
+    /// From here on all doubles are whole. A smaller number loses its fraction when it is added.
     const ALL_WHOLE: f64 = 4_503_599_627_370_496.0;
     let size = value.abs();
     (size >= ALL_WHOLE) | (size + ALL_WHOLE - ALL_WHOLE == size)
 }
 
-/// Reads four numbers that are `0` or `1` from eight bytes. `pattern` holds four zeros, each with a delimiter behind.
+/// Reads four numbers that are `0` or `1` from eight bytes. `pattern` holds four zeros, each followed by a delimiter.
 /// Returns the numbers as bits, and 0 if the bytes have this form.
 #[inline]
 pub(crate) fn four_bits(eight: [u8; 8], pattern: u64) -> (u64, u64) {
@@ -123,7 +123,7 @@ pub(crate) fn four_bits(eight: [u8; 8], pattern: u64) -> (u64, u64) {
     (seen.wrapping_mul(GATHER) >> 48 & 0xf, seen & !ONES)
 }
 
-/// Reads the finite decimal number at the beginning of a text. Returns the number and its bytes.
+/// Reads the finite decimal number at the beginning of a text, and returns it with its number of bytes.
 #[inline]
 pub(crate) fn number_prefix(text: &[u8]) -> Option<(f64, usize)> {
     if let Some(short) = short_prefix(text) {
@@ -133,10 +133,10 @@ pub(crate) fn number_prefix(text: &[u8]) -> Option<(f64, usize)> {
     value.is_finite().then_some((value, length))
 }
 
-/// Reads the number at the beginning of a text if the number has at most seven digits and a point, but no exponent.
+/// Reads the number at the beginning of a text if it has at most seven digits and a point, but no exponent.
 ///
-/// The eight bytes are compared at once. The digits and the power of ten are exact doubles, so the quotient is rounded
-/// once and correct.
+/// The eight bytes are compared at once. The digits and the power of ten are exact doubles, so the quotient is
+/// rounded only once and is correct.
 #[inline]
 fn short_prefix(text: &[u8]) -> Option<(f64, usize)> {
     const POWERS: [f64; 8] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
@@ -145,7 +145,7 @@ fn short_prefix(text: &[u8]) -> Option<(f64, usize)> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let eight = u64::from_le_bytes(*text.get(sign..)?.first_chunk()?);
     let digits = eight ^ (EACH * u64::from(b'0'));
-    // The highest bit of each byte tells whether the byte is no digit, and whether the byte is a point.
+    // The highest bit of each byte tells whether the byte is no digit, and whether it is a point.
     let others = (((digits & !HIGH) + EACH * (0x80 - 10)) | digits) & HIGH;
     if others == 0 {
         return None;
@@ -179,7 +179,7 @@ fn short_prefix(text: &[u8]) -> Option<(f64, usize)> {
     Some((value, sign + length))
 }
 
-/// Returns the number of eight decimal digits, one per byte, the first in the lowest byte.
+/// The number that eight decimal digits make, one per byte, the first in the lowest byte.
 #[inline]
 fn eight_digits(digits: u64) -> f64 {
     const EVEN: u64 = 0x0000_00ff_0000_00ff;

@@ -1,7 +1,7 @@
 //! The options of data by name, with values as text.
 //!
-//! Every request that states an option beside the data uses these names and spellings: a query, the fields of a form,
-//! and the members beside the rows of a JSON table.
+//! Wherever a request states such an option, it uses these names and spellings: in a query, in the fields of a form,
+//! and in the members next to the rows of a JSON table.
 
 use std::str::FromStr;
 
@@ -135,7 +135,7 @@ fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "not a whole number".to_owned())
 }
 
-/// Splits a list at its commas. A name with a comma stands in quotes, as in CSV.
+/// Splits a list at its commas. A name that contains a comma must be quoted, as in CSV.
 fn list(text: &str) -> Result<Vec<String>, String> {
     let mut items = Vec::new();
     let mut item = String::new();
@@ -156,7 +156,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Reads a list of `column:kind`. The last colon of an item precedes the kind.
+/// Reads a list of `column:kind`. In each item the last colon precedes the kind.
 fn kinds(text: &str) -> Result<Vec<(String, KindName)>, String> {
     let kind = |item: String| {
         let split = item.rsplit_once(':');

@@ -56,16 +56,16 @@ pub enum UnlabelledMeans {
     Nothing,
 }
 
-/// Limits on one body. An error names the exceeded limit by its field. The limits of the examples and of the
-/// body have configured names instead.
+/// Limits on one body. An error names the exceeded limit by its field, except for the limits of the examples and of
+/// the body, which have configured names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseLimits {
     /// Features per example.
     pub n_max: usize,
     /// Bytes per line.
     pub line_bytes_max: usize,
-    /// Bytes that the examples may take, packed or as doubles. The limit counts bytes in memory, or stored
-    /// bytes if there is a spool.
+    /// Bytes that the examples may take, packed or as doubles. These are stored bytes if there is a spool, otherwise
+    /// bytes in memory.
     pub state_bytes_max: u64,
     /// Name of the setting behind `state_bytes_max`, for errors.
     pub state_limit_name: &'static str,
@@ -127,7 +127,7 @@ pub struct Options {
     pub bit_order: Option<BitOrder>,
     /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
     pub unlabelled: UnlabelledMeans,
-    /// Who says what the labels mean.
+    /// What decides the meaning of the labels.
     pub label_rule: LabelRule,
     /// Columns, kinds and codings of a table.
     pub table: TableOptions,
@@ -160,16 +160,17 @@ impl Options {
         self.refuse(form, &FormatOption::COLUMNS)
     }
 
-    /// Whether each example needs a label, because the class names of a model read it.
+    /// Whether each example needs a label, because a model with class names must read it.
     pub(crate) fn needs_labels(&self) -> bool {
         self.unlabelled == UnlabelledMeans::Nothing && matches!(self.label_rule, LabelRule::Of(_))
     }
 
-    /// Checks the options of labels against each other. `has_labels` says whether a body has labels without the option
-    /// `labels`.
+    /// Checks the options of labels against each other. `has_labels` says whether a body has labels if the option
+    /// `labels` is absent.
     ///
     /// # Errors
-    /// When a model waits for labels that the examples lack, or when the request says what they mean.
+    /// When a model needs labels that the examples lack, or when the request states the meaning of labels that the
+    /// examples lack.
     pub(crate) fn check_labels(&self, has_labels: bool) -> Result<(), Fault> {
         let has_labels = match &self.labels {
             Some(labels) => *labels != LabelsColumn::None,
@@ -186,10 +187,10 @@ impl Options {
         self.refuse("a body without labels", &[FormatOption::POSITIVE])
     }
 
-    /// Sets an option that the body states beside its rows.
+    /// Sets an option that the body states next to its rows.
     ///
     /// # Errors
-    /// As for [`Self::set`], and if the request states another value.
+    /// As for [`Self::set`], and if the request already states another value.
     pub(crate) fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let mut options = FormatOption::all();
         let option = options.find(|option| option.name == name);
@@ -221,7 +222,7 @@ pub(crate) struct FormatOption {
     pub(crate) name: &'static str,
     /// The formats that have the option.
     of: &'static str,
-    /// What the other formats lack, after the name of such a format.
+    /// What to say of a format without the option, after its name.
     lack: &'static str,
     is_stated: fn(&Options) -> bool,
 }

@@ -2,8 +2,8 @@
 
 use halfspace_core::suggestions::question;
 
-/// Returns a message of `serde` in the words of JSON: the value that was found, and the value that belongs there.
-/// Other messages stay.
+/// Rewrites a message of `serde` in the words of JSON, with the value that was found and what was expected instead.
+/// Other messages stay as they are.
 ///
 /// ```
 /// use halfspace_formats::plain_words;
@@ -57,7 +57,7 @@ pub fn plain_words(message: &str) -> String {
     message.to_owned()
 }
 
-/// A value that `serde` found.
+/// A value that `serde` found, in the words of JSON.
 fn value(found: &str) -> String {
     let number = ["integer `", "floating point `", "boolean `"];
     let unquoted = |rest: &str| rest.trim_end_matches('`').to_owned();
@@ -76,7 +76,7 @@ fn value(found: &str) -> String {
     }
 }
 
-/// A kind of value that `serde` expects.
+/// A kind of value that `serde` expects, in the words of JSON.
 fn kind(expected: &str) -> &str {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0",

@@ -1,4 +1,4 @@
-//! A prediction in steps that every language can write. Raw cells become features, and features become a score. The
+//! A prediction in steps that every language can write: raw cells become features, features become a score, and the
 //! sign of the score is the label.
 
 use std::borrow::Cow;
@@ -19,10 +19,10 @@ use super::sink::{SOURCE_BYTES_MAX, Stop, too_long};
 use halfspace_formats::{ColumnEncoding, ColumnKind, TableEncoding};
 use halfspace_formats::{Content, DecimalMark};
 
-/// Bytes that every language needs for a column.
+/// A column takes at least this many bytes in every language.
 const COLUMN_BYTES_MIN: usize = 64;
 
-/// Bytes of a number in a list in every language, with the comma.
+/// A number in a list takes at least this many bytes in every language, with the comma.
 const NUMBER_BYTES_MIN: usize = 3;
 
 /// A hypothesis with everything that a program says about it.
@@ -45,9 +45,9 @@ pub(super) struct Computation<'a> {
     hypothesis: &'a Hypothesis,
     table: Option<&'a TableEncoding>,
     features: Option<&'a [String]>,
-    /// Whether columns have names. Otherwise their places count.
+    /// Whether columns have names. Otherwise they are known by their positions.
     pub(super) has_names: bool,
-    /// Columns of a file with everything, the label included.
+    /// Columns of a file that has all of them, including the label.
     pub(super) columns: usize,
     /// Number of features.
     pub(super) n: usize,
@@ -64,7 +64,7 @@ pub(super) struct Computation<'a> {
 /// A column of raw cells.
 pub(super) struct Input<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Place in a file with everything, from 0.
+    /// Position in a file that has all columns, from 0.
     pub(super) place: usize,
     /// The first feature.
     pub(super) first: usize,
@@ -97,7 +97,7 @@ pub(super) enum Word<'a> {
     Exact(&'a str),
     /// The text in any case. The word is in lower case.
     AnyCase(String),
-    /// Any spelling of the number.
+    /// Any text that spells the number.
     Number(f64),
 }
 
@@ -113,8 +113,8 @@ pub(super) enum Score {
     /// Powers of a base over the nonempty subsets of the features that are 1.
     Monomials(MonomialScore),
     /// Doubles. The score is the sum of the products, divided by `divisor`, plus `offset`. Product `j` is added to
-    /// lane `j` modulo `lanes`, a power of two. Then the upper half of the lanes is added to the lower half until
-    /// one lane is left.
+    /// lane `j` modulo `lanes`, a power of two. Then the upper half of the lanes is added to the lower half until one
+    /// lane is left.
     Real {
         weights: Vec<f64>,
         lanes: usize,
@@ -128,7 +128,7 @@ pub(super) type Support = (Vec<u32>, i64);
 
 /// The score of a conjunction kernel.
 pub(super) struct KernelScore {
-    /// Whether the kernel counts the features that agree. Otherwise it counts the features that are 1 in both.
+    /// Whether the kernel counts the features that agree, or else those that are 1 in both.
     pub(super) counts_agreements: bool,
     pub(super) support: Vec<Support>,
     /// Kernel values by count, up to the largest count.
@@ -220,8 +220,8 @@ impl<'a> Computation<'a> {
         self.table.map_or(self.n, |table| table.columns.len())
     }
 
-    /// Returns the columns with features, in the order of the features. Each is described when it is asked for, because
-    /// a description takes more memory than the features.
+    /// The columns with features, in the order of the features. Each is described only when you ask for it, because a
+    /// description takes more memory than the features.
     pub(super) fn inputs(&self) -> impl Iterator<Item = Input<'a>> + '_ {
         let keeps_signs = self.table.is_some_and(TableEncoding::keeps_signs);
         (0..self.input_count()).map(move |at| match self.table {
@@ -262,7 +262,7 @@ impl<'a> Computation<'a> {
         }
     }
 
-    /// Returns an upper bound on the magnitude of all sums of a score in whole numbers, or none for other scores.
+    /// An upper bound on the magnitude of all sums of a score in whole numbers. None for other scores.
     pub(super) fn largest_sum(&self) -> Option<BigUint> {
         match &self.score {
             Score::Sum { weights, constant } => Some(
@@ -287,7 +287,7 @@ impl<'a> Computation<'a> {
         }
     }
 
-    /// Refuses scores that are no whole numbers, and sums of more than `bits` bits.
+    /// Refuses scores that are not whole numbers, and sums of more than `bits` bits.
     ///
     /// # Errors
     /// The limit.
@@ -304,7 +304,7 @@ impl<'a> Computation<'a> {
         }
     }
 
-    /// The limit of languages without the arithmetic of the score.
+    /// The limit to state if a language lacks the arithmetic of the score.
     pub(super) fn not_integral(&self) -> String {
         match self.score {
             Score::Real { .. } => {
@@ -325,7 +325,7 @@ fn off_value(hypothesis: &Hypothesis) -> Option<f64> {
     }
 }
 
-/// The cells of a feature that is a number. A hypothesis over bits reads -1 like 0.
+/// The meaning of a cell that holds the number of one feature. A hypothesis over bits reads -1 as 0.
 fn numbers(hypothesis: &Hypothesis) -> Cells<'static> {
     match off_value(hypothesis) {
         Some(off_value) if !hypothesis.takes_real() => Cells::Flag {
@@ -401,7 +401,7 @@ fn signed_sum(weights: Vec<BigInt>) -> Score {
     Score::Sum { weights, constant }
 }
 
-/// The sum times the common denominator of all powers and the threshold, which leaves the sign.
+/// The sum times the common denominator of all powers and the threshold, which does not change the sign.
 fn winnow(own: &WinnowWeights) -> Result<Score, Stop> {
     let exponents = own.exponents();
     let most = exponents.iter().copied().fold(0, i32::max);
@@ -444,7 +444,7 @@ fn fraction(base: halfspace_core::learners::arithmetic::power_sum::Base) -> [Big
     [up, down]
 }
 
-/// The sum of the labels of each support vector, unless the sum is 0.
+/// The sum of the labels of each support vector, without the vectors whose sum is 0.
 fn nets(vectors: impl Iterator<Item = (Vec<u32>, i64)>) -> Result<Vec<Support>, Stop> {
     let mut nets = BTreeMap::new();
     let mut characters = 0_usize;
@@ -504,7 +504,7 @@ fn kernel_values(largest: u64, limit: Option<u64>) -> Vec<BigUint> {
     let (mut value, mut of_limit) = (BigUint::from(1_u32), BigUint::ZERO);
     let next = |count| {
         if let Some(limit) = limit.filter(|&limit| count >= limit) {
-            // The conjunctions of exactly `limit` literals gain no literal.
+            // A conjunction of exactly `limit` literals cannot take another one.
             of_limit = match count == limit {
                 true => BigUint::from(1_u32),
                 false => &of_limit * count / (count - limit),

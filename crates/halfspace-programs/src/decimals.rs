@@ -1,24 +1,24 @@
-//! Comparisons of decimal texts with doubles, without a conversion of the text to a double.
+//! Comparisons of decimal texts with doubles, without converting the text to a double.
 //!
-//! The service reads a text as the nearest double, and of two nearest ones takes the even one. The double is therefore
-//! at least a threshold if the decimal number is beyond the middle between the threshold and the double below it.
-//! Databases convert texts with errors in the last bit, so that their programs compare digits.
+//! The service reads a text as the nearest double, and as the even one if two are equally near. So the double reaches
+//! a threshold if the decimal number is beyond the middle between the threshold and the double below it. Databases
+//! convert texts with errors in the last bit, and for this reason their programs compare digits.
 
 use num_bigint::BigUint;
 
-/// The smallest decimal numbers whose double is at least a threshold.
+/// The least decimal number whose double is at least a threshold.
 pub(super) struct Bound {
     pub(super) is_negative: bool,
     /// The magnitude is 0.DIGITS times this power of ten.
     pub(super) exponent: i64,
     /// Digits without zeros at both ends.
     pub(super) digits: String,
-    /// Whether the number itself belongs to these numbers.
+    /// Whether the bound itself still reaches the threshold.
     pub(super) is_included: bool,
 }
 
 impl Bound {
-    /// Returns the bound of a threshold. The bound of infinity is the end of the finite numbers.
+    /// The bound of a threshold. For infinity it is the end of the finite numbers.
     pub(super) fn of(threshold: f64) -> Self {
         let is_positive = threshold > 0.0;
         let magnitude = threshold.abs();
@@ -67,7 +67,7 @@ fn decimal(whole: BigUint, twos: i64) -> (i64, String) {
     (exponent, digits.trim_end_matches('0').to_owned())
 }
 
-/// Returns an expression of SQL for a double, whose value does not depend on the conversion of decimal texts. `real`
+/// An expression of SQL for a double whose value does not depend on how the database converts decimal texts. `real`
 /// makes a double of a whole number.
 pub(super) fn exact(number: f64, real: fn(u64) -> String) -> String {
     let (whole, twos) = parts(number.abs().to_bits());
@@ -95,7 +95,7 @@ pub(super) fn exact(number: f64, real: fn(u64) -> String) -> String {
 mod tests {
     use super::*;
 
-    /// The decimal number of a bound, with a digit more that puts it above or below.
+    /// The decimal number of a bound, with one more digit that puts it above or below.
     fn text(bound: &Bound, last: &str) -> String {
         let sign = if bound.is_negative { "-" } else { "" };
         format!("{sign}0.{}{last}e{}", bound.digits, bound.exponent)
@@ -121,7 +121,7 @@ mod tests {
             let bound = Bound::of(number);
             let read = |last| text(&bound, last).parse::<f64>().expect("a number");
             assert_eq!(read("") >= number, bound.is_included, "{number:e}");
-            // A further digit leads away from 0.
+            // One more digit leads away from 0.
             assert_eq!(read("0001") >= number, !bound.is_negative, "{number:e}");
         }
     }

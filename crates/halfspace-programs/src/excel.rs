@@ -1,6 +1,7 @@
 //! Formulas of Excel for the second row of a sheet, with the columns of the file from A.
 //!
-//! Excel compares texts without regard to case, so texts are compared by EXACT. Excel keeps 15 digits of a number.
+//! Excel ignores case when it compares texts, so the formulas compare them with EXACT. Of a number it keeps 15
+//! digits.
 
 use std::fmt::Write;
 
@@ -20,10 +21,10 @@ const COLUMNS_MAX: usize = 16_384;
 /// Digits of a number that Excel keeps.
 const DIGITS_MAX: usize = 15;
 
-/// Bits of a sum. LibreOffice takes a difference of less than 2^-48 of the numbers for 0.
+/// Bits of a sum. LibreOffice takes a difference for 0 if it is below 2^-48 of the numbers.
 const SUM_BITS_MAX: u64 = 47;
 
-/// Numbers of formulas have these magnitudes, or are 0.
+/// The magnitudes that a number in a formula may have, besides 0.
 const MAGNITUDES: std::ops::RangeInclusive<f64> = 2.3e-308..=9.9e307;
 
 pub(super) fn write(computation: &Computation, _: &str, sink: &mut Sink) -> Result<(), Stop> {
@@ -61,8 +62,8 @@ fn check_length(sink: &Sink) -> Result<(), Stop> {
 }
 
 fn of_kernel(computation: &Computation, kernel: &KernelScore, sink: &mut Sink) -> Result<(), Stop> {
-    // Writes the number of the own features that are 1. Without own features each column appears nevertheless, so that
-    // a cell without features is an error.
+    // Writes the number of the own features that are 1. If `own` is None, every column appears, so that a cell
+    // without features is an error.
     let count = |own: Option<&[u32]>, sink: &mut Sink| -> Result<(), Stop> {
         let is_own = |feature: usize| own.is_none_or(|own| own.contains(&(feature as u32)));
         sink.write_char('0')?;
@@ -105,8 +106,8 @@ fn of_kernel(computation: &Computation, kernel: &KernelScore, sink: &mut Sink) -
     Ok(())
 }
 
-/// Writes a formula for the sum of the values of the features of a cell that are 1. An error for a cell without
-/// features.
+/// Writes a formula for the sum of the values of the features of a cell that are 1. A cell without features is an
+/// error.
 fn choice(input: &Input, value: &dyn Fn(usize) -> BigInt, sink: &mut Sink) -> Result<(), Stop> {
     let cell = format!("{}2", column(input.place));
     let missing = match input.missing {
@@ -147,7 +148,7 @@ fn choice(input: &Input, value: &dyn Fn(usize) -> BigInt, sink: &mut Sink) -> Re
             sink.write_str(&choice)?;
         }
         Cells::Thresholds(thresholds) => {
-            // VALUE would also read dates, percentages and other spellings that the service refuses.
+            // VALUE would also read dates, percentages and other spellings, which the service refuses.
             write!(sink, "LOOKUP(IF(ISNUMBER({cell}),{cell},NA()),{{-9E+307")?;
             for threshold in *thresholds {
                 write!(sink, ",{}", short(*threshold)?)?;
@@ -231,7 +232,7 @@ fn short(number: f64) -> Result<String, String> {
 }
 
 fn text(text: &str) -> Result<String, String> {
-    // A formula that is pasted would continue in the next cell.
+    // A formula with a line break would continue in the next cell when you paste it.
     let is_break =
         |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     if let Some(found) = text.chars().find(|&character| is_break(character)) {

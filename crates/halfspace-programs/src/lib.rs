@@ -1,9 +1,9 @@
 //! Hypotheses as stand-alone programs: source text that turns raw rows into predictions without the service.
 //!
-//! A program has the encoding of the table and the hypothesis in one file, and answers exactly like a prediction of the
-//! service. `computation.rs` describes the program without terms of a language. Each language is one file, which
-//! writes the data of the description as source text, and one entry in [`Language`]. The code of a program stands in
-//! `templates/` in its own language.
+//! A program holds the encoding of the table and the hypothesis in one file, and answers exactly as a prediction of
+//! the service does. `computation.rs` describes it without the terms of any language. Each language is one file,
+//! which writes the data of this description as source text, and one entry in [`Language`]. The code of a program is
+//! in `templates/`, in its own language.
 //!
 //! | language | hypotheses |
 //! |---|---|
@@ -13,12 +13,12 @@
 //! | SQLite | integral ones whose absolute sum fits into 64 bits |
 //! | Excel | integral ones whose absolute sum is below 2^47, with a formula of at most 8,192 characters |
 //!
-//! Integral hypotheses are sums of weights and conjunction kernels: their score is a whole number, or a fraction with a
-//! denominator that all rows share. The text of a program is written into a sink of at most [`SOURCE_BYTES_MAX`] bytes,
-//! and columns are described one at a time, so that an export takes little memory whatever the model is.
+//! Integral hypotheses are sums of weights and conjunction kernels. Their score is a whole number, or a fraction with
+//! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into
+//! a sink of at most [`SOURCE_BYTES_MAX`] bytes and columns are described one at a time.
 //!
-//! A value that the service refuses gives no label. A program in Python, C or Rust
-//! ends with an error. SQL gives NULL, and Excel gives #N/A.
+//! If the service refuses a value, the program gives no label for it. In Python, C or Rust it ends with an error, SQL
+//! gives NULL, and Excel gives #N/A.
 //!
 //! ```
 //! use halfspace_core::bits::BitVector;
@@ -159,8 +159,8 @@ impl Language {
 }
 
 impl Program<'_> {
-    /// Returns the source text. The work takes its memory from the grant of the thread, and at most a small multiple of
-    /// [`SOURCE_BYTES_MAX`].
+    /// The source text. The work takes at most a small multiple of [`SOURCE_BYTES_MAX`], from the grant of the
+    /// thread.
     ///
     /// # Errors
     /// The limit of the language that the hypothesis exceeds, or a lack of memory.

@@ -11,7 +11,8 @@ use super::sink::{Sink, Stop, section};
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.py");
 
-/// Python reads decimal numbers of at most 4,300 digits, and hexadecimal ones of any length.
+/// Larger numbers are written in hexadecimal, because Python reads decimal numbers of at most 4,300 digits, and
+/// hexadecimal ones of any length.
 const DECIMAL_BITS_MAX: u64 = 1_024;
 
 pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
@@ -34,7 +35,7 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
-/// Writes a column. Texts and numbers of JSON are literals of Python.
+/// Writes a column. Python can take texts and numbers as JSON writes them.
 fn column(input: &Input, rest: f64, sink: &mut Sink) -> fmt::Result {
     let (name, missing) = (json!(input.name), input.missing);
     let missing = missing.map_or("None".to_owned(), |missing| missing.to_string());

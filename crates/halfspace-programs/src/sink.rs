@@ -1,5 +1,7 @@
-//! The text of a program while it is written. The text fails at its limit, and asks the memory budget before it grows,
-//! so that no program takes more memory than a small multiple of the limit.
+//! The text of a program while it is written, bounded so that no program takes more memory than a small multiple of
+//! the limit.
+//!
+//! Writing fails at the limit. Before the text grows, it asks the memory budget.
 
 use std::fmt::{self, Display, Write};
 
@@ -20,7 +22,7 @@ pub(super) enum Stop {
     Limit(String),
     /// The budget has too little memory.
     NoMemory(NoMemory),
-    /// The sink takes no more text, and knows the reason.
+    /// The sink takes no more text. It knows the reason.
     Cut,
 }
 

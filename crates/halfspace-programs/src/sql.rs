@@ -1,8 +1,8 @@
 //! Programs in SQL: a query that adds the column `predicted` to the table `rows`.
 //!
-//! The innermost subquery gives each column of cells a code: -1 for a missing cell, the place of a value, 0 or 1 for a
-//! flag, or the number of thresholds that a number reaches. A cell without features has no code, which makes the score
-//! and the label NULL. Sums are balanced, because the depth of an expression is limited.
+//! The innermost subquery gives each column of cells a code: -1 for a missing cell, the position of a value, 0 or 1
+//! for a flag, or the number of thresholds that a number reaches. A cell without features has no code, which makes
+//! the score and the label NULL. Sums are balanced trees, because databases limit the depth of an expression.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -14,14 +14,14 @@ use super::decimals::{Bound, exact};
 use super::sink::{Sink, Stop};
 use halfspace_formats::MISSING;
 
-/// The most features of a kernel. Each feature is a column of a subquery.
+/// The most features of a kernel, each of which is a column of a subquery.
 const KERNEL_FEATURES_MAX: usize = 1_000;
 
-/// The end of a subquery whose columns are computed once per row. The databases would otherwise put the expression of a
-/// column in each place that names the column.
+/// Ends a subquery so that its columns are computed only once per row. Without it the databases would put the
+/// expression of a column in each place that names the column.
 const ONCE: &str = " LIMIT 1 OFFSET 0";
 
-/// Bits of sums that PostgreSQL's numbers hold, which have at most 131,072 digits before the point.
+/// Bits of sums that fit in PostgreSQL's numbers, which have at most 131,072 digits before the point.
 const NUMERIC_BITS_MAX: u64 = 400_000;
 
 /// The steps from the text `t` of a cell to its number: the sign `s`, and the magnitude 0.d times 10^e. All three are
@@ -49,7 +49,8 @@ struct Dialect {
     text: fn(&str) -> String,
     /// The number in a cell that is no text, as a column of the subquery with the text.
     typed: fn(&str) -> String,
-    /// A condition on typed numbers, from an operator and a double, or else one on texts.
+    /// Compares a typed number with a double by an operator. If the cell is no typed number, the given condition on
+    /// texts holds instead.
     or_typed: fn(&str, f64, String) -> String,
     /// NULL if a cell is no number.
     known: &'static str,
@@ -59,7 +60,7 @@ struct Dialect {
     whole: fn(&BigInt) -> String,
     /// Kernel values by an expression for the count.
     kernel: fn(&KernelScore, &str, &mut Sink) -> Result<(), Stop>,
-    /// Source of the kernel values beside the features, if any.
+    /// An additional source of the kernel values in FROM, if the database needs one.
     kernel_source: fn(&KernelScore, &mut Sink) -> Result<(), Stop>,
 }
 
@@ -72,7 +73,7 @@ pub(super) fn write_sqlite(
     let mut names = HashSet::new();
     let dialect = Dialect {
         columns_max: 2_000,
-        // The text of a real number has 15 digits. Such a text stands for its number, or for nothing.
+        // A real number as text has 15 digits. If this text spells another number, it stands for nothing.
         text: |cell| {
             format!(
                 "trim(CASE WHEN typeof({cell}) = 'real' AND CAST(CAST({cell} AS TEXT) AS REAL) <> {cell} THEN char(0) \
@@ -120,7 +121,7 @@ pub(super) fn write_postgresql(
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     computation.check_integral(NUMERIC_BITS_MAX)?;
-    /// The longest name in bytes. Longer ones are cut, and could then name another column.
+    /// The longest name in bytes. PostgreSQL cuts longer ones, and then they could name another column.
     const NAME_BYTES_MAX: usize = 63;
     if let Some(long) = computation
         .inputs()
@@ -134,14 +135,14 @@ pub(super) fn write_postgresql(
     }
     let dialect = Dialect {
         columns_max: 1_600,
-        // The collation of a column may hold different texts for equal.
+        // The collation of a column might take different texts for equal.
         text: |cell| {
             format!("btrim(coalesce(CAST({cell} AS text), '') COLLATE \"C\", E' \\t\\n\\f\\r')")
         },
         typed: |_| String::new(),
         or_typed: |_, _, otherwise| otherwise,
         known: "s",
-        // A backslash in a plain literal has the meaning of a setting.
+        // A setting decides what a backslash means in a plain literal.
         literal: |text| match text.contains('\\') {
             true => Ok(format!("E{}", quoted(&text.replace('\\', "\\\\"), '\'')?)),
             false => quoted(text, '\''),

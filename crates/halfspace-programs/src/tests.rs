@@ -1,9 +1,10 @@
-//! Every language with hypotheses of every kind. A program predicts 10,000 rows in its own engine, and each label must
-//! be the label of the service. `generated.rs` takes its hypotheses from the catalogue, and its cells attack the
-//! readers.
+//! Tests every language with hypotheses of every kind.
 //!
-//! The tests of an engine that the machine lacks print a line and pass. PostgreSQL is found by the variable
-//! `HALFSPACE_TEST_POSTGRES` of `scripts/with-postgres`.
+//! A program predicts 10,000 rows in its own engine, and each label must be the label of the service. `generated.rs`
+//! takes its hypotheses from the catalogue, and its cells attack the readers.
+//!
+//! If the machine lacks an engine, its tests print a line and pass. PostgreSQL is found by the variable
+//! `HALFSPACE_TEST_POSTGRES`, which `scripts/with-postgres` sets.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -316,7 +317,7 @@ fn lines(command: &mut Command, input: &str) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// A program that reads CSV: the command after the program is compiled. None if the machine lacks the compiler.
+/// Compiles a program that reads CSV and returns the command that runs it. None if the machine lacks the compiler.
 fn command(language: Language, place: &Place, source: &str) -> Option<Command> {
     let file = place.with(&format!("model.{}", language.file_extension()), source);
     let binary = place.0.join("model");

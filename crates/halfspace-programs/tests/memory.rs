@@ -1,5 +1,5 @@
-//! The memory of programs: a small multiple of the longest program, whatever the hypothesis is, and only what the
-//! budget grants.
+//! The memory of programs: whatever the hypothesis, a small multiple of the longest program, and only what the budget
+//! grants.
 
 use std::alloc::System;
 
@@ -20,7 +20,7 @@ use halfspace_programs::{Language, NoProgram, Program, SOURCE_BYTES_MAX};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 
-/// Peak memory of an export in multiples of the longest program.
+/// Peak memory of an export, as a multiple of the longest program.
 const PEAK_MAX: u64 = 6;
 
 fn integers(n: usize) -> Hypothesis {
@@ -121,7 +121,7 @@ fn peak(
         "{name}, {language:?}: {} bytes",
         grant.peak()
     );
-    // Almost all bytes were asked for before they were allocated.
+    // Almost all bytes were requested before they were allocated.
     assert!(
         grant.peak() < grant.bytes() + (2 << 20),
         "{name}, {language:?}: {} of {}",

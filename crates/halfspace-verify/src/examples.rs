@@ -10,7 +10,7 @@ pub enum Example {
 }
 
 impl Example {
-    /// The features with a value other than 0, with their values. Bits count as 0 and 1.
+    /// The features whose value is not 0, with their values. Bits count as 0 and 1.
     pub fn nonzero(&self) -> Vec<(usize, f64)> {
         let values: Vec<f64> = match self {
             Self::Bits(bits) => bits.iter().map(|&bit| f64::from(u8::from(bit))).collect(),
@@ -20,7 +20,7 @@ impl Example {
         all.filter(|(_, value)| *value != 0.0).collect()
     }
 
-    /// The bits. Empty for real values, which `replay` refuses for learners of bits.
+    /// The bits. There are none for real values, which `replay` refuses for learners of bits.
     pub fn bits(&self) -> &[bool] {
         match self {
             Self::Bits(bits) => bits,
@@ -54,7 +54,7 @@ pub fn example(data: &Data, row: u64) -> Example {
     }
 }
 
-/// Whether the label of an example is +1. A half-space example is positive.
+/// Whether the label of an example is +1, as it is for every half-space example.
 pub fn is_positive(data: &Data, row: u64) -> bool {
     match data.labels() {
         Labels::Labelled(labels) => labels.get(row as usize) == 1,

@@ -1,4 +1,6 @@
-//! What the replay asks of a learner, and what a learner is made of. The module does not know which learners exist.
+//! What the replay asks of a learner, and what a learner is made of.
+//!
+//! This module does not know which learners exist.
 
 use serde_json::{Map, Value};
 
@@ -12,14 +14,14 @@ pub trait Learner {
     /// Learns from a mistaken example with this label.
     fn learn(&mut self, example: &Example, is_positive: bool);
 
-    /// Turns the state into the answered hypothesis.
+    /// Turns the state into the hypothesis of the answer.
     fn finish(&mut self) {}
 
-    /// The document of the hypothesis.
+    /// The JSON document of the hypothesis.
     fn hypothesis(&self) -> Value;
 }
 
-/// The description of a run that a learner begins with.
+/// What a learner needs to know about a run before it begins.
 pub struct Setup<'a> {
     pub params: &'a Map<String, Value>,
     pub n: usize,
@@ -28,7 +30,7 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// The first hypothesis must be the learner's own one.
+    /// Checks that the first hypothesis is the learner's own one.
     pub fn check_initial(&self, default: Option<f64>) -> Result<(), String> {
         let initial = self.params.get("initial");
         if initial.map(Value::as_f64) == default.map(Some) {

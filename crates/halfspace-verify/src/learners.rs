@@ -1,5 +1,5 @@
-//! The list of learners, and three of them by their definitions, one example at a time: perceptron, bounded perceptron
-//! and Directed Drift.
+//! The list of learners, and three of them by their definitions, one example at a time: perceptron, bounded
+//! perceptron and Directed Drift.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String
     })
 }
 
-/// The perceptron on bits, in integers. A fractional learning rate is the unit of the weights.
+/// The perceptron on bits, in integers. If the learning rate is fractional, it is the unit of the weights.
 struct Perceptron {
     weights: Vec<i64>,
     bias: Option<i64>,
@@ -69,7 +69,7 @@ impl Perceptron {
     }
 }
 
-/// The double nearest to `count` times the shortest decimal of `unit`.
+/// The double nearest to `count` times `unit`, taken as its shortest decimal.
 fn multiple(unit: f64, count: i64) -> f64 {
     let text = format!("{unit:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -108,7 +108,7 @@ impl Learner for Perceptron {
     }
 }
 
-/// The perceptron on real values. The learnt weights are multiplied by the learning rate at the end.
+/// The perceptron on real values. The learnt weights are multiplied by the learning rate only at the end.
 struct RealPerceptron {
     weights: Vec<f64>,
     bias: Option<f64>,
@@ -131,7 +131,7 @@ impl Learner for RealPerceptron {
         let Example::Values(values) = example else {
             return true;
         };
-        // The service adds the products in sixteen lanes, and then halves the number of lanes four times.
+        // The service adds the products in sixteen lanes, then halves the number of lanes four times.
         let mut lanes = [0.0; 16];
         for (j, (w, x)) in self.weights.iter().zip(values).enumerate() {
             lanes[j % 16] += w * x;

@@ -16,7 +16,7 @@ fn stream(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(z ^ (z >> 31))
 }
 
-/// The rows that the learner is shown and the rows that are held out. None if one part would be empty.
+/// The rows for the learner and the held-out rows, or `None` if one of them would be empty.
 pub fn split(holdout: Option<f64>, examples: u64, seed: u64) -> Option<(Vec<u64>, Vec<u64>)> {
     let Some(share) = holdout else {
         return Some(((0..examples).collect(), Vec::new()));
@@ -57,7 +57,7 @@ impl Draws {
         Self(stream(seed, LEARNER))
     }
 
-    /// `n` fair bits, 64 of each drawn word.
+    /// `n` fair bits, 64 from each drawn word.
     pub fn bits(&mut self, n: usize) -> Vec<bool> {
         let words: Vec<u64> = (0..n.div_ceil(64)).map(|_| self.0.next_u64()).collect();
         (0..n).map(|j| words[j / 64] >> (j % 64) & 1 == 1).collect()

@@ -1,4 +1,4 @@
-//! The replay of a receipt, and the comparison of the results with the receipt.
+//! Replays a receipt and compares the results with it.
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Classes, digest};
@@ -14,12 +14,12 @@ use crate::receipt::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
 pub struct Check {
     /// The name of the fact.
     pub name: &'static str,
-    /// The value that agrees, or the difference.
+    /// The value on which both agree, or the difference.
     pub outcome: Result<String, String>,
 }
 
-/// Replays a receipt on the examples of the training and compares all results. `classes` names their classes, unless
-/// the labels are 1 and -1, or 1 and 0. The checks end with the first difference.
+/// Replays a receipt on the examples of the training and compares all results, up to the first difference. `classes`
+/// names the classes of the examples, unless their labels are 1 and -1, or 1 and 0.
 pub fn verify(receipt: &Receipt, data: &Data, classes: Option<&Classes>) -> Vec<Check> {
     let mut checks = Vec::new();
     let _ = compare(receipt, data, classes, &mut checks);
@@ -104,7 +104,7 @@ fn compare(
     Some(())
 }
 
-/// The value, if the receipt states the same.
+/// The value, if the receipt states the same one.
 fn same<T: PartialEq + ToString>(found: T, stated: T) -> Result<String, String> {
     if found == stated {
         return Ok(found.to_string());
@@ -125,7 +125,7 @@ fn order(receipt: &Receipt) -> Result<String, String> {
     same(order.to_owned(), receipt.order.clone())
 }
 
-/// Checks that the kept rows ascend and were shown to the learner. Both lists ascend.
+/// Checks that the kept rows ascend and that the learner was shown each of them. Both lists ascend.
 fn kept_rows(receipt: &Receipt, shown: &[u64]) -> Result<String, String> {
     let kept = &receipt.kept;
     if let Some(pair) = kept.windows(2).find(|pair| pair[0] >= pair[1]) {

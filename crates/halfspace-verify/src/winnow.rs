@@ -66,7 +66,7 @@ fn decimal(text: &str) -> Option<(BigUint, u32)> {
     Some((digits, u32::try_from(fraction.len()).ok()?))
 }
 
-/// Alpha as p / q. A number stands for its double, and a string for its decimal.
+/// Alpha as p / q. A number means its double, and a string its decimal.
 fn ratio(alpha: &Value) -> Option<(BigUint, BigUint)> {
     if let Some(text) = alpha.as_str() {
         let (digits, places) = decimal(text)?;
@@ -107,7 +107,7 @@ impl Winnow {
         })
     }
 
-    /// The active features of an example, complements included.
+    /// The active features of an example, including complements.
     fn active(&self, example: &Example) -> Vec<usize> {
         let bits = example.bits();
         let complements = bits.iter().map(|bit| !bit).filter(|_| self.has_complements);

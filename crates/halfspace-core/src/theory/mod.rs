@@ -1,9 +1,9 @@
 //! Proved results as numbers: figures that follow from a few parameters, without data or seed.
 //!
-//! Each file covers a theorem or a family of theorems: Cover's theorem, Theorem 1 on Directed Drift,
-//! Novikoff's theorem, the stopping rules, and Winnow's mistake bound. A formula that a learner or a stopping
-//! rule also needs is in `learners`, and the file here checks its parameters. No computation here is random.
-//! A computation of more than some milliseconds takes a stop flag.
+//! Each file covers a theorem or a family of theorems: Cover's theorem, Theorem 1 on Directed Drift, Novikoff's
+//! theorem, the stopping rules, and Winnow's mistake bound. If a learner or a stopping rule needs a formula too, it
+//! is in `learners`, and the file here only checks its parameters. No computation here is random. One that takes more
+//! than some milliseconds has a stop flag.
 
 mod anytime;
 pub mod cover;
@@ -109,7 +109,7 @@ fn check_positive(parameter: &'static str, value: f64) -> Result<(), OutOfRange>
     Err(OutOfRange::new(parameter, detail))
 }
 
-/// Checks that an integer lies from 1 to the limit, which is given with its name.
+/// Checks that an integer is between 1 and the limit, which is given with its name.
 ///
 /// # Errors
 /// Names the parameter.

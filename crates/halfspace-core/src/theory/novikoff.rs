@@ -1,8 +1,8 @@
 //! Novikoff's theorem on the mistakes of the perceptron.
 //!
-//! The perceptron from w = 0 makes at most R^2 |u|^2 / xi^2 mistakes on examples of norm at most R if a
-//! vector u satisfies y <u, x> >= xi for every example. `learners::novikoff` has the formula and applies the
-//! bound to runs.
+//! The perceptron from w = 0 makes at most R^2 |u|^2 / xi^2 mistakes on examples of norm at most R if a vector u
+//! satisfies y <u, x> >= xi for every example. You find the formula in `learners::linear::novikoff`, which also
+//! applies the bound to runs.
 
 use crate::learners::engine::bound::on_whole_numbers;
 use crate::learners::linear::novikoff;
@@ -21,7 +21,7 @@ pub fn bound(radius: f64, norm: f64, margin: f64) -> Result<MistakeBound, OutOfR
     let squares = [radius, norm, margin].map(|factor| factor * factor);
     let direct = novikoff::mistakes(squares[0], squares[1], margin);
     let is_precise = direct.is_normal() && squares.iter().all(|square| square.is_normal());
-    // A square may exceed the range of f64 although the bound does not.
+    // A square may exceed the range of f64 even if the bound does not.
     let value = if is_precise { direct } else { libm::exp2(log2) };
     Ok(MistakeBound {
         value: Some(on_whole_numbers(value)).filter(|value| value.is_normal()),

@@ -1,6 +1,6 @@
 //! Thresholds at which the stopping rules accept a hypothesis, for given parameters.
 //!
-//! `learners::stopping` has the formulas and states the guarantees of the rules.
+//! The formulas and the guarantees of the rules are in `learners::engine::stopping`.
 
 use crate::learners::engine::stopping::{
     Sampling, anytime_run_length, per_hypothesis_run_length, smallest_error, too_small_an_error,

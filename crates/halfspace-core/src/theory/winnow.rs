@@ -1,6 +1,6 @@
 //! Winnow's mistake bound, Theorem 2 of Khardon, Roth and Servedio.
 //!
-//! `learners::winnow_bound` has the formula. This module checks the parameters.
+//! The formula is in `learners::winnow::winnow_bound`. This module checks the parameters.
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::BASE_MAX;
@@ -43,8 +43,8 @@ pub fn bound(
     let log2 = if value.is_normal() {
         libm::log2(value)
     } else {
-        // A tiny theta makes the bound infinite in f64, and a large theta makes it 0 if no literal is relevant. The
-        // first term of the bound is then all of it, or dominates.
+        // A tiny theta makes the bound infinite in f64. A large one makes it 0 if no literal is relevant. In both
+        // cases the first term of the bound is all of it, or dominates.
         let factor = libm::log2(alpha / (alpha - 1.0));
         factor + libm::log2(features) - theta_ln * std::f64::consts::LOG2_E
     };

@@ -1,5 +1,5 @@
-//! The labels of a body by their names: the values of a label column or of the field `y`, their codes, and the decision
-//! which of them means +1.
+//! Reads the labels of a body by their names: collects the values of a label column or of the field `y`, gives them
+//! codes, and decides which of them means +1.
 
 use serde::Serialize;
 
@@ -10,10 +10,10 @@ use crate::error::{Fault, FormatErrorKind, excerpt, name};
 use crate::numbers::parse_number;
 use crate::options::Options;
 
-/// The largest number of values of the labels. Their places fit into a byte.
+/// The largest number of values of the labels, so that their positions fit into a byte.
 const VALUES_MAX: usize = 256;
 
-/// The largest number of bytes of a label. Models keep the names of their classes.
+/// The largest number of bytes of a label, because models keep the names of their classes.
 const LABEL_BYTES_MAX: usize = 1 << 16;
 
 /// The number of label values that an error shows.
@@ -24,9 +24,9 @@ const SHOWN_MAX: usize = 12;
 pub(crate) struct LabelNames {
     /// The values in the order of their first rows.
     values: Vec<LabelValue>,
-    /// The places of the values of the first spellings, so that most labels need no conversion.
+    /// The first spellings with the positions of their values, so that most labels need no conversion.
     spellings: Vec<(Box<[u8]>, usize)>,
-    /// The meaning that the request, a model or an encoding fixes.
+    /// What the values mean, as far as the request, a model or an encoding fixes it.
     meaning: Meaning,
 }
 
@@ -36,7 +36,7 @@ struct LabelValue {
     text: String,
     content: Content,
     rows: u64,
-    /// The code of its class if the meaning is fixed, otherwise its place among the values.
+    /// The code of its class if the meaning is fixed, otherwise its position among the values.
     code: u32,
 }
 
@@ -45,13 +45,13 @@ struct LabelValue {
 enum Meaning {
     /// The values decide.
     Open,
-    /// The labels are 1 and -1, or 1 and 0.
+    /// Every label is 1 or -1, or 1 or 0.
     Signs,
     /// A model that is not known yet will decide.
     Later,
-    /// The request says which value means +1. Every other value means -1.
+    /// The request says which value means +1, and every other value means -1.
     Stated(String),
-    /// As above, for a model or a session whose labels have no names.
+    /// The same, for a model or a session whose labels have no names.
     Sign(String),
     /// These classes decide.
     Known(Classes),
@@ -69,15 +69,15 @@ pub struct LabelCount {
 /// The decision about the label values.
 pub(crate) struct ReadLabels {
     pub(crate) classes: Classes,
-    /// What the codes of the rows stand for, unless for themselves.
+    /// What the codes of the rows stand for, or `None` if they need no change.
     pub(crate) codes: Option<Recoding>,
 }
 
 impl LabelNames {
-    /// Starts the labels of a body. `like` has the labels of an encoding. None if labels are ignored.
+    /// Starts the labels of a body, or returns `None` if they are ignored. `like` has the labels of an encoding.
     ///
     /// # Errors
-    /// When the request says that another value means +1 than the model or session does.
+    /// If the request names another value for +1 than the model or session does.
     pub(crate) fn new(
         options: &Options,
         like: Option<&LabelEncoding>,
@@ -86,8 +86,8 @@ impl LabelNames {
         Self::of(&options.label_rule, options.table.positive.as_deref(), open)
     }
 
-    /// Starts the labels beside examples that are no table: 1 and -1, or 1 and 0, unless a model decides or the request
-    /// says which value means +1. None if labels are ignored.
+    /// Starts the labels of examples that are no table, or returns `None` if labels are ignored. They are 1 and -1,
+    /// or 1 and 0, unless a model decides or the request says which value means +1.
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -182,8 +182,8 @@ impl LabelNames {
         Ok(())
     }
 
-    /// Reads a label and returns its code: that of its class if the meaning is fixed. Otherwise [`Self::finish`] tells
-    /// what the codes stand for.
+    /// Reads a label and returns its code. If the meaning is fixed, this is the code of its class. Otherwise
+    /// [`Self::finish`] says what the codes stand for.
     ///
     /// # Errors
     /// When the label is missing or unknown, or when there are too many values.
@@ -193,7 +193,7 @@ impl LabelNames {
         let at = match of_text {
             Some((_, at)) => *at,
             None => {
-                // Classes against the rest read any number of other values, of which only the first are counted.
+                // If all other values are one class, there may be any number of them, and only the first are counted.
                 if let Meaning::Known(classes) = &self.meaning
                     && self.values.len() == VALUES_MAX
                 {
@@ -263,7 +263,8 @@ impl LabelNames {
     /// Decides the label of each value.
     ///
     /// # Errors
-    /// When the values leave open which of them means +1. The detail has the values, their counts and the remedy.
+    /// When the values leave open which of them means +1. The detail lists the values and their counts, and says how
+    /// to settle it.
     pub(crate) fn finish(mut self) -> Result<ReadLabels, Fault> {
         let of_code = |classes| ReadLabels {
             classes,
@@ -311,7 +312,7 @@ impl LabelNames {
         Classes::new(Some(negative.to_owned()), "1".to_owned())
     }
 
-    /// The classes of labels that a model will read: the values in their order, or the signs.
+    /// The classes of labels that a model will read later: the values in their order, or the signs.
     fn into_read(self) -> ReadLabels {
         let is_plain = self
             .values
@@ -357,7 +358,7 @@ impl LabelNames {
         let codes = Recoding::new(codes, 2);
         let named = |at: Option<usize>| at.map(|at| self.values[at].text.clone());
         let other = (0..self.values.len()).find(|&at| Some(at) != positive);
-        // The label that does not occur has the other word of the family, or the other number.
+        // If only one label occurs, the other is the other word of the family, or the other number.
         let absent = |at: Option<usize>| match at.map(|at| self.values[at].content) {
             Some(Content::Flag(family, flag)) => family.words()[usize::from(!flag)].to_owned(),
             Some(Content::Number(1.0)) => "-1".to_owned(),
@@ -374,7 +375,7 @@ impl LabelNames {
         })
     }
 
-    /// Returns the code of +1 if the values tell it: `Some(None)` if all labels are -1.
+    /// The code of +1 if the values tell it. `Some(None)` means that all labels are -1.
     fn positive(&self) -> Option<Option<usize>> {
         let rank = |value: &LabelValue| match value.content {
             Content::Number(number) => Some(number),
@@ -393,7 +394,7 @@ impl LabelNames {
             },
             [first, second] => {
                 let is_second = match (rank(first), rank(second)) {
-                    // Whole numbers that are one double differ in their digits.
+                    // Whole numbers can be the same double and still differ in their digits.
                     (Some(one), Some(other)) if one == other => {
                         let digits = |value: &LabelValue| (value.text.len(), value.text.clone());
                         (digits(second) > digits(first)) == (one > 0.0)
@@ -429,7 +430,7 @@ impl LabelNames {
     }
 }
 
-/// Makes the fault of an example without a label where the classes of a model wait for one.
+/// Makes the fault of an example without a label where a model with classes needs one.
 pub(crate) fn unlabelled() -> Fault {
     let detail =
         "The example has no label, but only labels tell the classes of the model; add the label.";
@@ -449,7 +450,7 @@ fn mixed_labels(label: &[u8]) -> Fault {
     Fault::new(FormatErrorKind::MixedLabels, detail)
 }
 
-/// Returns the spelling by which labels are compared. A class has a short name in UTF-8, or none.
+/// The spelling by which labels are compared. The name of a class must be short and in UTF-8.
 fn spelled(text: &[u8]) -> Result<(String, Content), Fault> {
     if text.len() > LABEL_BYTES_MAX {
         let detail = format!(

@@ -1,6 +1,6 @@
 //! The labels of the rows of a body: a class code for each row, in bit planes.
 //!
-//! [`LabelNames`](crate::building::label_names::LabelNames) gives the codes to the names.
+//! [`LabelNames`](crate::building::label_names::LabelNames) decides which name has which code.
 
 use halfspace_core::bits::WORD_BITS;
 use halfspace_core::learners::sample::block::row_mask;
@@ -16,7 +16,7 @@ use crate::options::UnlabelledMeans;
 pub(crate) struct LabelCodes {
     /// The words of each plane. All planes have the same length.
     planes: Vec<Vec<u64>>,
-    /// Number of words before these, which were dropped.
+    /// Number of words before these that were dropped.
     words_forgotten: usize,
     /// What the codes of the rows stand for, once all are known.
     recoding: Option<Recoding>,
@@ -50,12 +50,12 @@ impl LabelCodes {
             .resize(planes_for(code as usize + 1), vec![0; words]);
     }
 
-    /// Gives the rows other codes.
+    /// Gives the rows these codes instead.
     pub(crate) fn recode(&mut self, codes: Recoding) {
         self.recoding = Some(codes).filter(|codes| !codes.is_identity());
     }
 
-    /// Returns what the codes of [`Self::block`] stand for, unless for themselves.
+    /// What the codes of [`Self::block`] stand for, or `None` if they need no change.
     pub(crate) fn recoding(&self) -> Option<&Recoding> {
         self.recoding.as_ref()
     }
@@ -83,7 +83,7 @@ impl LabelCodes {
         }
     }
 
-    /// Returns the codes of `count` rows, at most 64, from row `first` on. None without labels.
+    /// The codes of `count` rows, at most 64, from row `first` on, or `None` without labels.
     pub(crate) fn block(&self, first: usize, count: usize) -> Option<BlockCodes> {
         if !self.is_labelled() {
             return None;

@@ -1,4 +1,4 @@
-//! Building of a sample, value by value: labels, rows in memory and rows beyond the memory budget.
+//! Building a sample value by value: labels, rows in memory, and rows beyond the memory budget.
 
 pub(crate) mod label_names;
 pub(crate) mod labels;

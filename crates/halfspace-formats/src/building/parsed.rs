@@ -1,4 +1,4 @@
-//! The content of a body.
+//! The content of a body after a read.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use crate::error::{FormatError, Place};
 pub struct Parsed<D = Data> {
     /// The examples.
     pub data: D,
-    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`](crate::DataForm) the
-    /// pointer begins at the form: see [`Place::under`].
+    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`](crate::DataForm)
+    /// its pointer is relative to the form (see [`Place::under`]).
     pub first_real: Option<Place>,
-    /// Value that a 0 bit of Boolean data had in the body: 0 or -1. A conversion of the bits to real numbers
-    /// must use this value.
+    /// Value that a 0 bit of Boolean data had in the body: 0 or -1. If you convert the bits to real numbers, use this
+    /// value.
     pub zero_bit_value: f64,
     /// Names of the features, if the body has names.
     pub feature_names: Option<Vec<String>>,
-    /// Names of the classes. Absent if there are no labels, or if they are bits that no value stood for.
+    /// Names of the classes. There are none without labels, or if the labels are bits that stand for no value.
     pub classes: Option<Classes>,
-    /// The error for labels that only a model can read, and their place. The rule
-    /// [`LabelRule::Later`](crate::LabelRule::Later) alone admits them.
+    /// The error for labels that only a model can read, with their place. Only
+    /// [`LabelRule::Later`](crate::LabelRule::Later) admits such labels.
     pub foreign: Option<Box<FormatError>>,
     /// The encoding of a table.
     pub table: Option<Arc<TableEncoding>>,
 }
 
 impl<D> Parsed<D> {
-    /// Wraps data that no body was read for. Bits mean 0 and 1, and features and classes have no names.
+    /// Wraps data that did not come from a body. Bits mean 0 and 1, and features and classes have no names.
     pub fn of(data: D) -> Self {
         Self {
             data,

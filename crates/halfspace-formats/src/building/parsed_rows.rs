@@ -1,4 +1,4 @@
-//! Examples after a read: in memory, in a spool or already in the stored form.
+//! Examples after a read: in memory, in a spool, or already in the stored form.
 
 use std::io::{ErrorKind, Write};
 
@@ -33,7 +33,7 @@ impl ParsedRows {
         }
     }
 
-    /// Writes the stored form and returns the facts about the examples. Repetitions are counted among at most
+    /// Writes the stored form and returns the facts about the examples. Repetitions are counted if there are at most
     /// `examples_max` examples. The pass takes the memory of [`storing_bytes`](crate::storing_bytes).
     ///
     /// # Errors
@@ -49,8 +49,8 @@ impl ParsedRows {
         pass.finish(classes)
     }
 
-    /// Passes the values and the label of each row to `see`. A bit is 0 or 1, or -1 or 1 as `low` says. The call may be
-    /// repeated.
+    /// Passes the values and the label of each row to `see`. A bit is 1 or `low`, which is 0 or -1. You may call this
+    /// repeatedly.
     ///
     /// # Errors
     /// When the spool cannot be read, or the first error of `see`.
@@ -108,7 +108,7 @@ impl ParsedRows {
         let mut rows = Vec::new();
         let passed = self.for_each_row(low, |values, label| {
             if rows.len() == count {
-                // Ends the pass.
+                // This error ends the pass.
                 return Err(Fault::unspooled(ErrorKind::Interrupted.into()).into());
             }
             rows.push(read(values, label));

@@ -1,7 +1,9 @@
-//! Finished rows and their labels. Rows beyond the memory budget move to the spool, if there is one. If the header of
-//! the stored form is known by then, the rows move to the target of the stored form instead.
+//! Finished rows and their labels, in memory as long as the budget allows.
 //!
-//! The store does not know the meaning of values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder)
+//! Further rows move to the spool, if there is one. If the header of the stored form is already known by then, they
+//! go to the target of the stored form instead, so that they are written only once.
+//!
+//! The buffer does not know what values mean. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder)
 //! decides which values are allowed.
 
 use std::io::{self, Write};
@@ -35,12 +37,12 @@ pub(crate) struct RowBuffer {
     spool: Option<Spool>,
     /// Number of rows that the body states, and the meaning of rows without labels.
     expected: Option<(usize, UnlabelledMeans)>,
-    /// The stored form, from the time when rows exceed the memory budget. Fewer than 64 rows may be in memory.
+    /// The stored form, once the rows have exceeded the memory budget. Fewer than 64 rows may then be in memory.
     pass: Option<StorePass<Box<dyn Write + Send>>>,
 }
 
 impl RowBuffer {
-    /// Makes a store for packed rows of `n` values. A later value may turn the rows real.
+    /// Makes a buffer for packed rows of `n` values. A later value may turn the rows real.
     pub(crate) fn new(n: usize, spool: Option<Spool>) -> Self {
         Self {
             held: FinishedRows::packed(n),
@@ -82,8 +84,7 @@ impl RowBuffer {
         }
     }
 
-    /// Returns the bytes of `rows` rows of `n` values: in the stored form if there is a spool, else in
-    /// memory.
+    /// The bytes of `rows` rows of `n` values, in the stored form if there is a spool, otherwise in memory.
     pub(crate) fn bytes(&self, rows: usize, n: usize) -> u64 {
         match &self.held {
             FinishedRows::Packed(_) => packed_bytes(rows, n),
@@ -91,8 +92,8 @@ impl RowBuffer {
         }
     }
 
-    /// Returns the bytes that may be allocated at once while rows grow to `bytes` bytes. A growing vector
-    /// takes twice the bytes that it holds.
+    /// The bytes that may be allocated at once while rows grow to `bytes` bytes, because a growing vector takes twice
+    /// the bytes that it holds.
     pub(crate) fn bytes_to_grow(&self, bytes: u64) -> u64 {
         match &self.spool {
             Some(spool) => 2 * bytes.min(spool.memory_bytes_max),
@@ -100,7 +101,7 @@ impl RowBuffer {
         }
     }
 
-    /// Returns the bytes that may be allocated at once while all rows, of `n` values, get their final form.
+    /// The bytes that may be allocated at once while all rows, of `n` values, get their final form.
     pub(crate) fn bytes_to_finish(&self, n: usize) -> u64 {
         match &self.spool {
             Some(spool) => self.bytes(self.rows, n).min(spool.memory_bytes_max),
@@ -139,7 +140,7 @@ impl RowBuffer {
     /// When the spool cannot be written.
     pub(crate) fn become_real(&mut self, n: usize, low: f64) -> io::Result<()> {
         if self.exceeds_memory(real_bytes(self.rows - self.first, n)) {
-            // The last packed block may be short. It is spooled too, since all later rows are real.
+            // The last packed block may be short. It can be spooled too, since all later rows are real.
             self.spill_all()?;
         }
         self.held.become_real(n, low);
@@ -189,8 +190,8 @@ impl RowBuffer {
         }
     }
 
-    /// Begins the stored form if its header is known and no row has left memory. The header is known if the body states
-    /// the number of rows and the rows are real. `count` rows are in memory.
+    /// Begins the stored form if its header is known and no row has left memory. The header is known if the body
+    /// states the number of rows and these are real. `count` rows are in memory.
     fn begin_pass(&mut self, count: usize) -> io::Result<()> {
         let FinishedRows::Real(values) = &self.held else {
             return Ok(());
@@ -221,7 +222,7 @@ impl RowBuffer {
         self.spill_rows(held - over)
     }
 
-    /// Moves all rows out of memory. Packed rows may move only when no more packed rows follow.
+    /// Moves all rows out of memory. If they are packed, no packed row may follow.
     fn spill_all(&mut self) -> io::Result<()> {
         self.spill_rows(self.rows - self.first)
     }

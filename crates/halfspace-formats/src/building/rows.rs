@@ -1,7 +1,8 @@
-//! Finished rows in memory, packed or real, and the row being filled.
+//! Finished rows in memory, packed or real, and the row that is being filled.
 //!
-//! This module only stores values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder) owns their
-//! meaning, and [`RowBuffer`](crate::building::row_buffer::RowBuffer) moves rows beyond the memory budget to the spool.
+//! This module only stores values. What they mean is up to
+//! [`SampleBuilder`](crate::building::sample_builder::SampleBuilder), and
+//! [`RowBuffer`](crate::building::row_buffer::RowBuffer) moves rows beyond the memory budget to the spool.
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use halfspace_core::learners::sample::data::{Features, RealMatrix};
@@ -16,7 +17,7 @@ pub(crate) enum FinishedRows {
     Real(Vec<f64>),
 }
 
-/// The row being filled. The buffers are reused.
+/// The row that is being filled. Its buffers are reused.
 #[derive(Default)]
 pub(crate) struct RowBuilder {
     pub(crate) ones: Vec<u64>,

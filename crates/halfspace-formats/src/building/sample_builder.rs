@@ -1,9 +1,8 @@
-//! Builder of a sample, one value at a time. Rows are packed until the first value that is not two-valued
-//! makes the data real.
+//! Builder of a sample of dense rows, one value at a time. Rows are packed until a value that is not two-valued makes
+//! the data real.
 //!
-//! Readers of dense rows pass their values to this builder, which owns the rules on values, labels, lengths and limits.
-//! It does not know the places of values, so readers add the place to a fault. Rows of active features have a builder
-//! of their own, see `sparse_builder.rs`.
+//! The builder owns the rules on values, labels, lengths and limits. It does not know where a value is in the body,
+//! so readers add the place to a fault. Rows of active features have their own builder, see `sparse_builder.rs`.
 
 mod bit_runs;
 
@@ -27,7 +26,7 @@ pub(crate) struct SampleBuilder {
     rules: SampleRules,
     store: RowBuffer,
     row: RowBuilder,
-    /// The names of labels that stand beside the examples. None if labels are ignored or have a column.
+    /// The names of labels next to the examples. None if labels are ignored or have a column.
     names: Option<LabelNames>,
 }
 
@@ -51,8 +50,8 @@ impl SampleBuilder {
         })
     }
 
-    /// Fixes the kind of the features before the first row. Real features make the data real from the start.
-    /// With Boolean features a value that would make the data real is a fault.
+    /// Fixes the kind of the features before the first row. With `Real` the data are real from the start. With
+    /// Boolean features a value that would make them real is a fault.
     pub(crate) fn of_kind(mut self, kind: Option<RowsKind>) -> Result<Self, Fault> {
         if kind == Some(RowsKind::Real) {
             self.become_real(0)?;
@@ -61,7 +60,7 @@ impl SampleBuilder {
         Ok(self)
     }
 
-    /// Announces the number of rows before the first row, so that rows may be written in the stored form at once.
+    /// Announces the number of rows before the first row, so that they may be written in the stored form at once.
     pub(crate) fn of_rows(mut self, rows: u64, unlabelled: UnlabelledMeans) -> Self {
         if let Ok(rows) = usize::try_from(rows) {
             self.store.expect_rows(rows, unlabelled);
@@ -69,8 +68,8 @@ impl SampleBuilder {
         self
     }
 
-    /// Makes an in-memory builder for the later rows of the same body. The new builder remembers which of 0
-    /// and -1 the values and labels use.
+    /// Makes an in-memory builder for the later rows of the same body, which remembers whether the values and labels
+    /// use 0 or -1.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -93,7 +92,7 @@ impl SampleBuilder {
         self.row.filled += 1;
         let n = self.expected_n().unwrap_or(index + 1);
         if index >= n {
-            // The row is too long. Values are only counted for the message at the end of the row.
+            // The row is too long, so we count its values only for the message at its end.
             return Ok(false);
         }
         if self.row.ones.len() < words_for(n) && self.packed() {
@@ -108,7 +107,7 @@ impl SampleBuilder {
         self
     }
 
-    /// Reads a label that stands beside an example. None if labels are ignored.
+    /// Reads the label next to an example. None if labels are ignored.
     ///
     /// # Errors
     /// When the label is none, or when the body mixes 0 and -1.
@@ -130,7 +129,7 @@ impl SampleBuilder {
         self.names.as_ref().is_some_and(LabelNames::is_foreign)
     }
 
-    /// States the classes of labels that were read elsewhere.
+    /// Sets the classes of labels that were read elsewhere.
     pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
         self.rules.classes = classes;
     }
@@ -148,7 +147,7 @@ impl SampleBuilder {
         self.commit(label)
     }
 
-    /// Writes 1 at `count` indices from `from` on in a packed row of the fixed n.
+    /// Writes 1 at `count` indices from `from` on, in a packed row of the fixed n.
     #[inline]
     pub(crate) fn set_ones(&mut self, from: usize, count: usize) {
         if self.row.ones.is_empty() {
@@ -159,7 +158,7 @@ impl SampleBuilder {
         }
     }
 
-    /// Writes 1 at each index with a 1 in a packed row of the fixed n.
+    /// Writes 1 at each index whose bit is 1, in a packed row of the fixed n.
     pub(crate) fn or_bits(&mut self, bits: impl Iterator<Item = (u32, u32)>) {
         self.set_ones(0, 0);
         for (index, bit) in bits {
@@ -184,7 +183,7 @@ impl SampleBuilder {
         self.row.filled = 0;
     }
 
-    /// Replaces the class code of each row by its entry in `codes`.
+    /// Gives each row the class code that `codes` has for its old one.
     pub(crate) fn recode_labels(&mut self, codes: Recoding) {
         self.store.labels.recode(codes);
     }
@@ -235,7 +234,7 @@ impl SampleBuilder {
         if self.rules.minus_seen { -1.0 } else { 0.0 }
     }
 
-    /// Returns the length that a dense row must have, if n or an earlier row fixes the length.
+    /// The length that a dense row must have, if n or an earlier row fixes it.
     fn expected_n(&self) -> Option<usize> {
         let rules = &self.rules;
         rules.fixed_n.or((self.rows() > 0).then_some(rules.n))
@@ -298,7 +297,7 @@ impl SampleBuilder {
         Ok(())
     }
 
-    /// Moves the row to the store.
+    /// Moves the row to the buffer of finished rows.
     fn commit(&mut self, label: Option<u32>) -> Result<(), Fault> {
         let rows = self.rows() + 1;
         let n = self.rules.n;

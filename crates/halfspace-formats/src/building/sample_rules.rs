@@ -8,7 +8,7 @@ use crate::options::ParseLimits;
 use crate::stored::header::RowsKind;
 use crate::stored::spool::NotReserved;
 
-/// What a builder knows of its examples, whatever their layout is.
+/// What a builder knows of its examples, whatever their layout.
 pub(crate) struct SampleRules {
     pub(crate) limits: ParseLimits,
     /// Features per example, if the caller fixed the number.
@@ -17,7 +17,7 @@ pub(crate) struct SampleRules {
     pub(crate) kind: Option<RowsKind>,
     /// Features per example so far.
     pub(crate) n: usize,
-    /// Low values that occurred explicitly. Data that contain both are real.
+    /// Low values that occurred explicitly. If both occur, the data are real.
     pub(crate) zero_seen: bool,
     pub(crate) minus_seen: bool,
     /// Place of the value that made the data real.
@@ -87,7 +87,7 @@ impl SampleRules {
         Fault::too_large(&what, name, limit)
     }
 
-    /// Makes the fault of examples whose stored form may not grow.
+    /// Makes the fault of examples for whose stored form no room could be reserved.
     #[cold]
     pub(crate) fn not_reserved(_: NotReserved) -> Fault {
         let detail = "The examples exceed the storage quota.";

@@ -1,8 +1,8 @@
 //! Builder of a sample of sparse rows, one active feature at a time.
 //!
-//! The rows stay Boolean until the first value that is not two-valued. The number of active features decides the layout
-//! of the sample at the end. Rows beyond the memory budget go to the spool, if there is one. The builder
-//! does not know the places of values, so readers add the place to a fault.
+//! The rows stay Boolean until the first value that is not two-valued. At the end, the number of active features
+//! decides the layout of the sample. Rows beyond the memory budget go to the spool, if there is one. The builder does
+//! not know where a value is in the body, so readers add the place to a fault.
 
 use halfspace_core::bits::{BLOCK_ROWS, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
@@ -28,7 +28,7 @@ pub(crate) struct SparseBuilder {
     /// Their `n` is the largest index so far.
     rules: SampleRules,
     is_real: bool,
-    /// The rows in memory. They have values from the first value on that is not 1.
+    /// The rows in memory. They have values once a value other than 1 has occurred.
     held: SparseMatrix,
     /// Number of rows before them, a multiple of 64.
     first: usize,
@@ -40,8 +40,8 @@ pub(crate) struct SparseBuilder {
 }
 
 impl SparseBuilder {
-    /// Makes a builder of rows of `fixed_n` features, or as many as the largest index. `kind` fixes the kind of the
-    /// features.
+    /// Makes a builder of rows of `fixed_n` features, or of as many as the largest index. `kind` fixes the kind of
+    /// the features.
     ///
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
@@ -68,8 +68,8 @@ impl SparseBuilder {
         })
     }
 
-    /// Adds the value 1 at an index from 0, after all smaller indices of the row. Returns false, and adds nothing, if
-    /// the index is not allowed.
+    /// Adds the value 1 at an index from 0, after all smaller indices of the row. If the index is not allowed, it
+    /// adds nothing and returns false.
     #[inline]
     pub(crate) fn set_one(&mut self, index: usize) -> bool {
         if index >= self.rules.fixed_n.unwrap_or(self.rules.limits.n_max) {
@@ -128,7 +128,8 @@ impl SparseBuilder {
         memory::need(2 * held.min(budget))?;
         if let Some(spool) = &self.spool {
             let stored = stored_bytes(&self.header(UnlabelledMeans::Nothing));
-            // Rows that left memory are held no more. Packed at the end, the others may take more bytes than now.
+            // Rows that left memory are no longer held. When the others are packed at the end, they may take more
+            // bytes than now.
             let held = if self.first > 0 {
                 u64::MAX
             } else {
@@ -143,7 +144,7 @@ impl SparseBuilder {
         Ok(())
     }
 
-    /// Moves all rows out of memory. Only the last rows of all may be no whole block.
+    /// Moves all rows out of memory. They must be whole blocks, unless they are the last rows of all.
     fn spill(&mut self) -> std::io::Result<()> {
         let Some(spool) = &mut self.spool else {
             return Ok(());
@@ -161,7 +162,7 @@ impl SparseBuilder {
         Ok(())
     }
 
-    /// States the classes of the labels, and what their codes stand for, if not for themselves.
+    /// Sets the classes of the labels, and what their codes stand for if they need a change.
     pub(crate) fn name_labels(&mut self, read: ReadLabels) {
         if let Some(codes) = read.codes {
             self.labels.recode(codes);
@@ -179,9 +180,9 @@ impl SparseBuilder {
         self.first + self.held.rows()
     }
 
-    /// The features so far, in the layout for so many active ones.
+    /// The shape of the features so far, in the layout that fits the number of active ones.
     fn shape(&self) -> Shape {
-        // An explicit -1 of Boolean data is a bit 0, as an absent value is.
+        // In Boolean data an explicit -1 is a bit 0, like an absent value.
         let entries = self.ones + if self.is_real { self.others } else { 0 };
         let shape = Shape {
             n: self.rules.n,

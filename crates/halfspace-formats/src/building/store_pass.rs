@@ -1,7 +1,7 @@
-//! The pass that writes the stored form of rows, computes the digest and counts the examples of each class and
+//! The pass that writes the stored form of rows, computes the digest, and counts the examples of each class and the
 //! repetitions.
 //!
-//! Only the count of repetitions takes memory per example, up to a limit.
+//! Only counting repetitions takes memory per example, up to a limit.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub struct Stored {
     pub header: Shape,
     /// Number of examples of each class. Empty without labels.
     pub class_examples: Vec<u64>,
-    /// Repetitions among the examples. `None` if there are too many examples to compare.
+    /// Repetitions among the examples, or `None` if there are too many examples to compare.
     pub repetitions: Option<RepetitionCounts>,
     /// Digest of the canonical rows: see [`crate::digest()`].
     pub digest: [u8; 32],
@@ -30,7 +30,7 @@ pub struct Stored {
 /// Memory for the buffers of the stored form, of the digest and of a spool.
 const BUFFERS_BYTES: u64 = 1 << 20;
 
-/// Returns the memory that storing `rows` examples takes, if repetitions are counted among at most `examples_max`.
+/// The memory that storing `rows` examples takes, if repetitions are counted among at most `examples_max`.
 pub fn storing_bytes(rows: usize, examples_max: usize) -> u64 {
     let compared = if rows <= examples_max { rows } else { 0 };
     BUFFERS_BYTES + (compared * RepetitionCounter::ROW_BYTES) as u64
@@ -48,8 +48,8 @@ pub(crate) struct StorePass<W> {
 }
 
 impl<W: Write> StorePass<W> {
-    /// Writes the header. Repetitions are counted among at most `examples_max` examples. The pass takes the memory of
-    /// [`storing_bytes`].
+    /// Writes the header. Repetitions are counted if there are at most `examples_max` examples. The pass takes the
+    /// memory of [`storing_bytes`].
     ///
     /// # Errors
     /// When the target cannot be written.

@@ -1,7 +1,7 @@
 //! The encoding of a table: which features each column became, and which value each feature stands for.
 //!
-//! The encoding is the answer to the upload of a table. Datasets and models keep the encoding, so that later rows
-//! become the same features.
+//! An upload of a table is answered with its encoding. Datasets and models keep it, so that later rows become the
+//! same features.
 
 pub(crate) mod options;
 
@@ -19,10 +19,11 @@ use crate::numbers::parse_number;
 /// The spelling of a missing cell in the names of features.
 pub(crate) const MISSING_NAME: &str = "?";
 
-/// The bytes of a threshold in the name of a feature, beside those of the column. Few thresholds are longer.
+/// The bytes of a threshold in the name of a feature, besides those of the column. Few thresholds are longer.
 const NUMBER_BYTES: usize = 32;
 
-/// The largest size of the names and values of an encoding, in bytes. An encoding stands in the rows of the store.
+/// The largest size of the names and values of an encoding, in bytes. It is limited because an encoding is part of
+/// the rows of the store.
 pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 << 20;
 
 /// How the columns of a table became features and labels.
@@ -253,7 +254,7 @@ impl LabelEncoding {
 }
 
 impl TableEncoding {
-    /// Returns the encoding of the stated columns. The label column comes last.
+    /// Makes the encoding of the stated columns. The label column comes last.
     ///
     /// # Errors
     /// The first column at fault.
@@ -314,7 +315,7 @@ impl TableEncoding {
             .map_or(0, |column| column.features[1] as usize)
     }
 
-    /// The number of the bit 0 for each column that is one feature, or none for a column of numbers.
+    /// The number that the bit 0 stands for in each column that is one feature. None for a column of numbers.
     pub(crate) fn low_values(&self) -> Vec<Option<f64>> {
         let low = |column: &ColumnEncoding| match &column.kind {
             ColumnKind::Boolean { values } => parse_number(values[0].as_bytes()).ok(),
@@ -323,8 +324,8 @@ impl TableEncoding {
         self.columns.iter().map(low).collect()
     }
 
-    /// Whether each column is one feature that stands for its numbers. The number -1 is the bit 0 only if it is in
-    /// every column, since rows of numbers have one number for the bit 0.
+    /// Whether each column is one feature that stands for its numbers. Rows of numbers have only one number for the
+    /// bit 0, so -1 may be this number only if it is so in every column.
     pub(crate) fn is_plain(&self) -> bool {
         let is_bit = |column: &ColumnEncoding, low: &str| match &column.kind {
             ColumnKind::Boolean { values } => *values == [low, "1"] && !column.missing,
@@ -359,8 +360,8 @@ impl TableEncoding {
         hash.finalize().into()
     }
 
-    /// Whether examples of the other encoding have the same features. Columns of numbers alone are compared by their
-    /// names elsewhere.
+    /// Whether examples of the other encoding have the same features. If all columns hold only numbers, their names
+    /// are compared elsewhere.
     pub fn fits(&self, other: &Self) -> bool {
         let alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
             own.name == other.name && own.kind == other.kind && own.missing == other.missing
@@ -375,8 +376,8 @@ impl TableEncoding {
                 && self.columns.iter().zip(&other.columns).all(alike)
     }
 
-    /// Checks an encoding from a file: `n` features, one range of features after the other, and distinct values in
-    /// order.
+    /// Checks an encoding that comes from a file. It must have `n` features, with consecutive ranges for the columns
+    /// and distinct values in order.
     ///
     /// # Errors
     /// The first column at fault.
@@ -460,7 +461,7 @@ impl TableEncoding {
         names.collect()
     }
 
-    /// Asks for the memory of [`Self::feature_names`]. Each name repeats the name of its column.
+    /// Asks for the memory of [`Self::feature_names`], where each name repeats the name of its column.
     pub(crate) fn need_feature_names(&self) -> Result<(), NoMemory> {
         let column = |column: &ColumnEncoding| {
             let features = column.kind.features() + usize::from(column.missing);
@@ -475,7 +476,7 @@ impl TableEncoding {
 }
 
 impl ColumnKind {
-    /// Returns the kind as a request states the kind. A thermometer codes numbers.
+    /// The kind, in the spelling that requests use. They call a thermometer a number.
     pub(crate) fn name(&self) -> KindName {
         match self {
             Self::Boolean { .. } => KindName::Boolean,
@@ -484,7 +485,7 @@ impl ColumnKind {
         }
     }
 
-    /// Returns the number of features without the one for missing cells.
+    /// The number of features, without the one for missing cells.
     pub(crate) fn features(&self) -> usize {
         match self {
             Self::Boolean { .. } | Self::Number => 1,
@@ -495,7 +496,7 @@ impl ColumnKind {
 }
 
 impl ColumnEncoding {
-    /// Returns the number of features without the one for missing cells.
+    /// The number of features, without the one for missing cells.
     fn values(&self) -> u32 {
         self.features[1] - self.features[0] - u32::from(self.missing)
     }
@@ -576,7 +577,7 @@ impl ColumnEncoding {
         }
     }
 
-    /// Returns the features of a number in a column of numbers.
+    /// The features of a number in a column that is a number or a thermometer.
     pub(crate) fn encode_number(&self, number: f64) -> CellFeatures {
         let from = self.features[0];
         match &self.kind {

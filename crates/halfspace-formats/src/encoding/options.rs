@@ -1,11 +1,11 @@
-//! The properties of a table that a request states.
+//! What a request can say about a table.
 
 use std::sync::Arc;
 
 use super::{KindName, Missing, TableEncoding};
 use crate::cell::DecimalMark;
 
-/// The number of thresholds of a number column when the request names none.
+/// The number of thresholds of a number column if the request states none.
 pub const BINS_DEFAULT: u32 = 8;
 
 /// The largest number of thresholds of a number column.
@@ -26,7 +26,7 @@ pub struct TableOptions {
     pub bins: Option<u32>,
     /// The treatment of missing cells. `None` means a value of its own.
     pub missing: Option<Missing>,
-    /// Texts that are missing cells, beside the usual ones.
+    /// Texts that mean a missing cell, besides the usual ones.
     pub missing_values: Vec<String>,
     /// The treatment of values that the encoding does not know.
     pub unknown: Unknown,
@@ -34,12 +34,12 @@ pub struct TableOptions {
     pub delimiter: Option<u8>,
     /// The decimal mark. `None` means a point, and a number with a comma is refused.
     pub decimal: Option<DecimalMark>,
-    /// The sheet of a workbook, by name or by number from 1. Hidden sheets count. `None` means the first visible
-    /// sheet with a value.
+    /// The sheet of a workbook, by name or by number from 1, where hidden sheets count. `None` means the first
+    /// visible sheet with a value.
     pub sheet: Option<String>,
-    /// Whether the cells are the features themselves, so that each must be a number.
+    /// Whether the cells themselves are the features, so that each must be a number.
     pub numbers_only: bool,
-    /// The encoding of another table that this table must have.
+    /// The encoding of another table, which this one must have too.
     pub encoding: Option<Arc<TableEncoding>>,
 }
 

@@ -1,4 +1,4 @@
-//! The list of formats with their readers, and the reading of a body by its format.
+//! The list of formats with their readers, and reading a body by its format.
 
 use std::io::Read;
 
@@ -11,8 +11,8 @@ use crate::readers::text::write_examples::TextFormat;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
 
-/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one. A preview sees
-/// the rows of a table.
+/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one, and a
+/// preview gets to see the rows of a table.
 type Parse = fn(
     &mut dyn Read,
     &Options,
@@ -29,7 +29,7 @@ struct FormatEntry {
     file_extensions: &'static [&'static str],
     /// The options that the format refuses. JSON and NDJSON refuse more of them for data that are no table.
     lacks: &'static [&'static [FormatOption]],
-    /// The places of labels, unless the reader of tables knows them.
+    /// Where labels may be, unless the reader of tables decides this.
     labels: Option<LabelPlaces>,
     parse: Parse,
 }
@@ -225,8 +225,8 @@ impl Format {
         self.entry().media_type
     }
 
-    /// Whether a body writes out every feature, so that examples in memory take a small multiple of their
-    /// text. In ARFF one word can stand for a million features, and XLSX is compressed.
+    /// Whether a body writes out every feature, so that examples in memory take a small multiple of their text. In
+    /// ARFF one word can stand for a million features, and XLSX is compressed, so neither is dense.
     pub fn is_dense(self) -> bool {
         !matches!(self, Self::Libsvm | Self::Arff | Self::Xlsx)
     }
@@ -236,8 +236,8 @@ impl Format {
         matches!(self, Self::Npy | Self::Octets | Self::Xlsx)
     }
 
-    /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
-    /// request asks for them.
+    /// Whether the labels have a column that a body may leave out. A prediction reads such labels only if the request
+    /// asks for them.
     pub fn has_label_column(self) -> bool {
         matches!(
             self,
@@ -245,7 +245,7 @@ impl Format {
         )
     }
 
-    /// Whether the number of features per example does not follow from the body.
+    /// Whether a body does not tell the number of features per example.
     pub fn leaves_n_open(self) -> bool {
         matches!(self, Self::Libsvm | Self::Octets)
     }
@@ -293,7 +293,8 @@ impl TextFormat {
     }
 }
 
-/// Reads a body as data: examples or, in JSON, also a specification of generated data or the id of a dataset.
+/// Reads a body as data. These are examples or, in JSON, possibly a specification of generated data or the id of a
+/// dataset.
 ///
 /// # Errors
 /// As for [`parse`].
@@ -324,8 +325,8 @@ pub fn parse(
     Ok(parsed.in_memory())
 }
 
-/// Reads a body of examples of any length. Examples beyond the memory budget go to the spool. Examples in
-/// JSON always stay in memory.
+/// Reads a body of examples of any length. Examples beyond the memory budget go to the spool, except in JSON, where
+/// all of them stay in memory.
 ///
 /// # Errors
 /// As for [`parse`], or [`FormatErrorKind::Spool`].

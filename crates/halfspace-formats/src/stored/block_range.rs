@@ -1,7 +1,7 @@
 //! A range of rows of stored data, read by position.
 //!
-//! Units are read whole, so that their checks can be compared. Long real rows are units of their own and can
-//! be large, so only the requested rows are read. In all other data the blocks that contain the rows are
+//! Units are read whole, because otherwise their checks could not be compared. Long real rows are units of their own
+//! and can be large, so only the requested rows are read. For all other data, the blocks that contain the rows are
 //! read.
 
 use std::ops::Range;
@@ -25,8 +25,7 @@ pub struct RowRange {
 }
 
 impl RowRange {
-    /// Selects at most `count` rows from row `first`, counted from 0. Returns `None` if there are no such
-    /// rows.
+    /// Selects at most `count` rows from row `first`, counted from 0, or returns `None` if there are no such rows.
     pub fn new(layout: Layout, first: usize, count: usize) -> Option<Self> {
         let end = first.saturating_add(count).min(layout.header().examples);
         (first < end).then_some(Self {
@@ -40,8 +39,8 @@ impl RowRange {
         self.rows.len()
     }
 
-    /// Returns the byte ranges of the stored data that contain the rows, or `None` above 64 bits.
-    /// [`Self::read`] expects the bytes in this order.
+    /// The byte ranges of the stored data that contain the rows, in the order in which [`Self::read`] expects the
+    /// bytes. `None` above 64 bits.
     pub fn pieces(&self) -> Option<Vec<Range<u64>>> {
         let layout = &self.layout;
         if !layout.is_by_rows() {
@@ -300,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Every bit of every piece is data, or the check of data.
+    /// Every bit of every piece is either data or the check of data, so a reader of these rows finds a flipped bit.
     #[test]
     fn a_flipped_bit_is_found_by_whoever_reads_its_rows() {
         for data in samples() {
@@ -325,7 +324,7 @@ mod tests {
         }
     }
 
-    /// An exchanged block is intact, but its check contains the number of another unit.
+    /// A block in another's place is intact, but its check contains the number of its own unit.
     #[test]
     fn blocks_in_each_others_places_are_found() {
         for data in samples() {

@@ -1,7 +1,7 @@
 //! Stored form of data: the learners' own layout on disk, written and read one block at a time.
 //!
-//! This module owns the writer and the sequential reader of stored data.
-//! [`crate::stored::layout`] specifies the position of every part.
+//! This module owns the writer and the sequential reader of stored data. Where every part is,
+//! [`crate::stored::layout`] specifies.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
 
-/// Writes data in the stored form, with the names of their classes, which are 1 and -1 if there are none.
+/// Writes data in the stored form, with the names of their classes. Without names these are 1 and -1.
 ///
 /// # Errors
 /// When the target cannot be written, or the bytes of a block exceed 64 bits.
@@ -120,7 +120,7 @@ impl<W: Write> BlockWriter<W> {
         Ok(())
     }
 
-    /// Writes the words of labels. Codes in fewer planes than the header has are the same codes.
+    /// Writes the words of labels. The codes may come in fewer planes than the header has.
     fn write_labels(&mut self, codes: Option<&BlockCodes>) -> io::Result<()> {
         let words = codes.map_or(&[][..], BlockCodes::words);
         let planes = self.layout.header().labels.planes();
@@ -133,7 +133,7 @@ impl<W: Write> BlockWriter<W> {
         self.words.write_unchecked(self.layout.check_of(unit, crc))
     }
 
-    /// Writes the classes of labelled rows, which are 1 and -1 if there are none, and flushes all words to the target.
+    /// Writes the classes of labelled rows, which are 1 and -1 without names, and flushes everything to the target.
     ///
     /// # Errors
     /// When the target cannot be written.
@@ -160,8 +160,7 @@ impl<W: Write> BlockWriter<W> {
 /// Reads the output of [`write_blocks`] to the end of the source: the data and the names of their classes.
 ///
 /// # Errors
-/// When the source is not such output. Memory grows only with the bytes that arrive, even if the header
-/// claims more.
+/// When the source is not such output. Even if the header claims more, memory grows only with the bytes that arrive.
 pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
@@ -188,8 +187,8 @@ pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), Block
     Ok((data, classes))
 }
 
-/// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start. `capacity`
-/// must be 0 unless the source is known to be long enough.
+/// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start, so it must be
+/// 0 unless the source is known to be long enough.
 pub(crate) fn read_rows(
     layout: &Layout,
     rows: Range<usize>,

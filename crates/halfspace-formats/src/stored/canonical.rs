@@ -1,10 +1,10 @@
 //! The canonical bytes of a row: what the digest hashes, whatever the layout of the row.
 //!
-//! The content alone chooses one of two forms, the shorter one. A form begins with a byte:
+//! There are two forms, and the content alone decides which one, the shorter. A form begins with a byte:
 //!
 //! - 0, dense: `ceil(n / 64)` packed words of 8 bytes, or n doubles;
-//! - 1, sparse: the number of active features in 4 bytes, then each active feature in ascending order: its number from
-//!   0 in 4 bytes and, in a real row, its double.
+//! - 1, sparse: the number of active features in 4 bytes, then each active feature in ascending order: its number
+//!   from 0 in 4 bytes and, in a real row, its double.
 //!
 //! A feature is active if it is not 0 (in a Boolean row: if its bit is 1). All numbers are little-endian. Coordinate
 //! `j` of packed words is bit `j % 64` of word `j / 64`. Doubles are IEEE 754 bits, and -0.0 counts as 0.0.
@@ -17,7 +17,7 @@ const COUNT_BYTES: usize = size_of::<u32>();
 const ID_BYTES: usize = size_of::<u32>();
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Begins a row. Returns whether its form is the sparse one.
+/// Begins a row, and returns whether its form is the sparse one.
 fn begin(dense_bytes: usize, active: usize, entry_bytes: usize, bytes: &mut Vec<u8>) -> bool {
     bytes.clear();
     let is_sparse = COUNT_BYTES + entry_bytes * active < dense_bytes;
@@ -119,7 +119,7 @@ mod tests {
             of_values(&values, &mut dense);
             of_sparse(n, SparseRow { ids: &ids, values: Some(&own) }, &mut sparse);
             prop_assert_eq!(&dense, &sparse);
-            // An explicit 0 is no active feature.
+            // A feature that is explicitly 0 is not active.
             let all: Vec<u32> = (0..n as u32).collect();
             of_sparse(n, SparseRow { ids: &all, values: Some(&values) }, &mut sparse);
             prop_assert_eq!(&dense, &sparse);

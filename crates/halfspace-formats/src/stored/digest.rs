@@ -1,18 +1,18 @@
 //! Digest of data. Equal data have the same digest in every format.
 //!
-//! The digest is the SHA-256 of these bytes, with all integers little-endian:
+//! It is the SHA-256 of these bytes, with all integers little-endian:
 //!
 //! 1. the 16 bytes `halfspace-data-2`;
-//! 2. one byte for the kind of the rows (0 Boolean, 1 real) and one for the kind of the labels (0 half-space,
-//!    1 labelled, 2 unlabelled), which are the codes of [`crate::stored::blocks`];
+//! 2. one byte for the kind of the rows (0 Boolean, 1 real) and one for the kind of the labels (0 half-space, 1
+//!    labelled, 2 unlabelled), with the codes of [`crate::stored::layout`];
 //! 3. n and the number of rows, 8 bytes each;
 //! 4. each row in order and, in labelled data, the code of its class after each row, 4 bytes;
 //! 5. in labelled data the number of classes, 4 bytes, and in the order of their codes the name of each class: the
-//!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class of
-//!    all other values has no name, and 2^32 - 1 in place of the number of bytes.
+//!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class
+//!    of all other values has no name, and 2^32 - 1 in place of the number of bytes.
 //!
-//! [`crate::stored::canonical`] gives the bytes of a row, which do not depend on its layout. Bit 1 of a Boolean row is
-//! the value 1, and bit 0 is the value 0 or -1.
+//! The bytes of a row are those of [`crate::stored::canonical`], which do not depend on its layout. In a Boolean row,
+//! bit 1 is the value 1, and bit 0 is the value 0 or -1.
 
 use std::convert::Infallible;
 use std::panic;
@@ -31,7 +31,7 @@ use crate::stored::parts::{RowsPart, for_each_part};
 
 const TAG: &[u8; 16] = b"halfspace-data-2";
 
-/// Bytes per update of the hash, since many rows are short.
+/// Bytes per update of the hash, because many rows are short.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Chunks that may wait for the thread of the hash.
@@ -40,7 +40,7 @@ const CHUNKS_WAITING: usize = 8;
 /// Stored bytes from which a thread for the hash saves time.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// Returns the digest of the canonical rows and the names of their classes, which are 1 and -1 if there are none.
+/// The digest of the canonical rows and of the names of their classes, which are 1 and -1 without names.
 pub fn digest(data: &Data, classes: Option<&Classes>) -> [u8; 32] {
     let mut digest = RowsDigest::new(&data.shape());
     digest.add(data);
@@ -74,8 +74,8 @@ impl RowsDigest {
         }
     }
 
-    /// Moves the hash of large data to another thread, so that the caller reads and writes rows meanwhile. The hash
-    /// stays on this thread if the system refuses another.
+    /// Moves the hash of large data to another thread, so that the caller reads and writes rows meanwhile. If the
+    /// system refuses a thread, it stays on this one.
     pub(crate) fn on_a_thread(mut self, header: &Shape) -> Self {
         let is_large = stored_bytes(header).is_none_or(|bytes| bytes >= THREAD_BYTES_MIN);
         if let Hash::OnThisThread(hash) = &self.hash
@@ -149,7 +149,7 @@ impl Hash {
     }
 }
 
-/// A thread that hashes chunks in order. Another thread reads and writes the rows meanwhile.
+/// A thread that hashes chunks in order while another reads and writes the rows.
 struct HashThread {
     chunks: SyncSender<Vec<u8>>,
     /// Empty chunks to be filled again.
@@ -166,7 +166,7 @@ impl HashThread {
             for mut chunk in receiver {
                 hash.update(&chunk);
                 chunk.clear();
-                // Nobody takes the chunk if the rows ended early.
+                // If the rows ended early, nobody takes the chunk.
                 let _ = sender.send(chunk);
             }
             hash
@@ -182,7 +182,7 @@ impl HashThread {
     fn update(&mut self, chunk: &mut Vec<u8>) {
         let empty = self.emptied.try_recv();
         let empty = empty.unwrap_or_else(|_| Vec::with_capacity(CHUNK_BYTES));
-        // The thread ends early only by a panic, which `finish` passes on.
+        // This thread ends early only by a panic, which `finish` passes on.
         let _ = self.chunks.send(std::mem::replace(chunk, empty));
     }
 

@@ -1,4 +1,4 @@
-//! The kinds of stored data by their names, and the errors of stored data.
+//! The names of the kinds of stored data, and the errors of stored data.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;

@@ -3,28 +3,29 @@
 //! All integers are little-endian. The header has 40 bytes:
 //!
 //! - the magic `halfspac` (8 bytes) and the version (4 bytes);
-//! - the kind of the rows and of the labels, 1 for sparse rows or 0, and the number of bit planes of the class codes,
-//!   which is 0 without labels (1 byte each);
-//! - n, the number of rows, and the bytes of a whole block or, of sparse rows, the number of active features of all
-//!   rows (8 bytes each).
+//! - the kind of the rows and of the labels, 1 for sparse rows or 0, and the number of bit planes of the class
+//!   codes, which is 0 without labels (1 byte each);
+//! - n, the number of rows, and the bytes of a whole block or, for sparse rows, the number of active features of
+//!   all rows (8 bytes each).
 //!
-//! A check of 8 bytes follows. Then come blocks of 64 rows. The last block has the remaining rows. A block
+//! A check of 8 bytes follows, and then blocks of 64 rows, the last of which has the remaining rows. A block
 //! contains:
 //!
-//! - Boolean rows as packed words, word-major, with zeros up to 64 rows even in the last block; or real rows
-//!   as doubles, row by row, without filling;
-//! - in labelled data one word per bit plane `p`, whose bit `r` is bit `p` of the class code of the block's row `r`.
+//! - Boolean rows as packed words, word-major, with zeros up to 64 rows even in the last block; or real rows as
+//!   doubles, row by row, without filling;
+//! - in labelled data one word per bit plane `p`, whose bit `r` is bit `p` of the class code of the block's row
+//!   `r`.
 //!
-//! Every such block but the last has the same size, so that data larger than memory can be read by position.
-//! [`crate::stored::sparse_blocks`] has the blocks of sparse rows, and the index of their positions.
+//! All such blocks except the last have the same size, so that you can read data larger than memory by position.
+//! Sparse rows have other blocks, with an index of their positions: see [`crate::stored::sparse_blocks`].
 //!
-//! After the last block of labelled data come the names of the classes, as a unit: the number of their bytes (8 bytes),
-//! and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. The index of sparse rows comes last.
+//! After the last block of labelled data come the names of the classes, as a unit: the number of their bytes (8
+//! bytes), and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. The index of sparse rows comes last.
 //!
-//! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
-//! 64 features, each row is a unit, and so are the words of labels. A check follows each unit: the CRC-64/NVME of the
-//! unit's bytes, combined with the header's check and the unit's number. The CRC finds every change within 64
-//! consecutive bits. The combination finds a unit in the place of another unit, or in data with another header.
+//! A *unit* is the least amount that is read at once, normally a block. If real rows have at least 64 features, each
+//! row is a unit, and so are the words of labels. A check follows each unit: the CRC-64/NVME of its bytes, combined
+//! with the header's check and the unit's number. The CRC finds every change within 64 consecutive bits. Because of
+//! the combination, the check also finds a unit in the place of another, or in data with another header.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -49,8 +50,8 @@ const WORD_BYTES: usize = size_of::<u64>();
 const CHECK_WORDS: usize = 1;
 /// Bytes of the header without its check.
 pub(crate) const HEAD_BYTES: usize = 40;
-/// Least n for which each real row is a unit. A check then takes at most 1.6 % of the space. Shorter units
-/// would cost more time, since the CRC is slow below 512 bytes.
+/// Least n for which each real row is a unit. A check then takes at most 1.6 % of the space. Shorter units would cost
+/// more time, because the CRC is slow below 512 bytes.
 const ROW_UNIT_N_MIN: usize = 64;
 
 /// Layout of certain stored data.
@@ -175,8 +176,8 @@ impl Layout {
         (self.header.examples - index * BLOCK_ROWS).min(BLOCK_ROWS)
     }
 
-    /// Returns the bytes of every dense block but the last, or `None` above 64 bits. The last block may be shorter
-    /// if the rows are real.
+    /// The bytes of every dense block except the last, or `None` above 64 bits. If the rows are real, the last block
+    /// may be shorter.
     pub(crate) fn block_bytes(&self) -> Option<u64> {
         self.bytes_of_block(BLOCK_ROWS)
     }
@@ -204,7 +205,7 @@ impl Layout {
         ((self.header.n + CHECK_WORDS) * WORD_BYTES) as u64
     }
 
-    /// Returns the words of the labels of a block as a unit of their own, with its check.
+    /// The number of words of a block's labels if they are a unit of their own, with its check.
     fn label_unit_words(&self) -> usize {
         match self.header.labels.planes() {
             0 => 0,
@@ -212,18 +213,18 @@ impl Layout {
         }
     }
 
-    /// Returns the bytes of the labels of a block as a unit of their own, with its check.
+    /// The number of bytes of a block's labels if they are a unit of their own, with its check.
     pub(crate) fn labels_bytes(&self) -> u64 {
         (self.label_unit_words() * WORD_BYTES) as u64
     }
 
-    /// Returns the bytes of the index after the last block of sparse rows. Dense rows have none.
+    /// The bytes of the index after the last block of sparse rows. Dense rows have no index.
     pub fn index_bytes(&self) -> Option<u64> {
         let words = self.blocks() + CHECK_WORDS;
         self.header.entries.map(|_| (words * WORD_BYTES) as u64)
     }
 
-    /// Adds the index of sparse rows, which stands at the end of the stored data.
+    /// Adds the index of sparse rows, which is at the end of the stored data.
     ///
     /// # Errors
     /// When the bytes are not the index of these rows.
@@ -257,7 +258,7 @@ impl Layout {
         self.classes.as_deref()
     }
 
-    /// Adds the classes of labelled rows. `bytes` are those of their unit.
+    /// Adds the classes of labelled rows from the bytes of their unit.
     ///
     /// # Errors
     /// When the bytes are not the classes of these rows.
@@ -289,7 +290,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Returns the bytes of the unit of classes whose names take so many bytes, or `None` above 64 bits.
+    /// The bytes of the unit of classes whose names take `names` bytes, or `None` above 64 bits.
     pub(crate) fn classes_bytes(names: u64) -> Option<u64> {
         let others = (1 + CHECK_WORDS) * WORD_BYTES;
         names
@@ -297,14 +298,14 @@ impl Layout {
             .checked_add(others as u64)
     }
 
-    /// Returns the place of the classes of labelled rows among so many stored bytes, if the index was read.
+    /// Where the classes of labelled rows are, if there are `bytes` stored bytes and the index was read.
     pub fn classes_place(&self, bytes: u64) -> Option<Range<u64>> {
         let start = self.block_end(self.blocks() - 1)?;
         let end = bytes.checked_sub(self.index_bytes().unwrap_or(0))?;
         (self.header.labels.planes() > 0).then_some(start..end.max(start))
     }
 
-    /// Returns the number of blocks from block `first` on that have at most this many bytes, and at least 1.
+    /// The number of blocks from block `first` on that together have at most `bytes` bytes, but at least 1.
     pub(crate) fn blocks_within(&self, first: usize, bytes: u64) -> usize {
         if let Some(ends) = &self.ends {
             let start = self.block_offset(first).unwrap_or(0);
@@ -343,8 +344,8 @@ impl Layout {
         self.block_offset(index)?.checked_add(bytes)
     }
 
-    /// Returns the bytes of the stored data with the header, or `None` above 64 bits or if the index was not read.
-    /// Classes that were not read count as nothing.
+    /// The bytes of the stored data with the header, or `None` above 64 bits or if the index was not read. Classes
+    /// are counted only if they were read.
     pub fn stored_bytes(&self) -> Option<u64> {
         let blocks = self.block_end(self.blocks() - 1)?;
         let names = self
@@ -404,7 +405,7 @@ impl Layout {
     }
 }
 
-/// Returns the bytes of the stored form, or `None` above 64 bits. Sparse rows take at most these bytes.
+/// The bytes of the stored form, or `None` above 64 bits. For sparse rows this is an upper bound.
 pub fn stored_bytes(header: &Shape) -> Option<u64> {
     let Some(entries) = header.entries else {
         return Layout::new(*header).ok()?.stored_bytes();

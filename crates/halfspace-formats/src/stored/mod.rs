@@ -1,4 +1,4 @@
-//! The stored form of data: layout, digest, positioned reads, and the spool on the way there.
+//! The stored form of data: layout, digest, reads by position, and the spool for rows on the way there.
 
 pub(crate) mod block_range;
 pub(crate) mod blocks;

@@ -1,4 +1,4 @@
-//! Bytes in memory up to a limit, and in a file beyond the limit.
+//! Bytes in memory up to a limit, and beyond it in a file.
 
 use std::io::{self, Cursor, Read, Write};
 
@@ -16,7 +16,7 @@ pub(crate) struct Overflow {
 }
 
 impl Overflow {
-    /// Makes an empty store that writes to a file of `open` after the stated number of bytes.
+    /// Makes an empty store that moves to a file of `open` after the stated number of bytes.
     pub(crate) fn new(open: Option<(u64, OpenSpool)>) -> Self {
         Self {
             memory: Vec::new(),
@@ -39,7 +39,7 @@ impl Overflow {
         }
     }
 
-    /// Returns all bytes for reads at any place.
+    /// All bytes, to be read at any position.
     pub(crate) fn into_file(self) -> Box<dyn SpoolFile> {
         self.file
             .unwrap_or_else(|| Box::new(Cursor::new(self.memory)))

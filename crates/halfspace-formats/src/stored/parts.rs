@@ -1,6 +1,6 @@
-//! Traversal of rows in order, one part at a time.
+//! Goes through rows in order, one part at a time.
 //!
-//! All code that stores or digests rows uses this traversal, for data in memory and for data in a spool.
+//! All code that stores or digests rows uses this, for data in memory and for data in a spool.
 
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock, SparseBlock};
 use halfspace_core::learners::sample::classes::BlockCodes;

@@ -3,17 +3,18 @@
 //! A block is one unit of words:
 //!
 //! - a word with the bytes of the packed numbers in its lower half, and the number of entries in its upper half;
-//! - the packed numbers, filled up with zeros to whole words: for each row the number of its active features, then for
-//!   each row these features, the first from 0 and each other one as the distance from the one before, less 1. Numbers
-//!   are written in groups of 7 bits, the lowest first, with the highest bit of a byte set if another group follows;
+//! - the packed numbers, filled up with zeros to whole words: for each row the number of its active features, then
+//!   for each row these features, the first from 0 and each other one as the distance from the one before, less 1.
+//!   Numbers are written in groups of 7 bits, the lowest first, with the highest bit of a byte set if another group
+//!   follows;
 //! - in real rows a double per entry;
 //! - in labelled data one word of labels, as in dense blocks.
 //!
-//! The blocks have different sizes. An index therefore follows the last block: the byte offset of the end of each
-//! block, in a unit of its own.
+//! The blocks differ in size, so an index follows the last one: the byte offset of the end of each block, in a unit
+//! of its own.
 //!
-//! The numbers are written byte by byte rather than by a library of packed integers, because such libraries pack fixed
-//! blocks of 128 or 256 integers, while a row of a text has a few dozen.
+//! We write the numbers byte by byte instead of with a library of packed integers. Such libraries pack fixed blocks
+//! of 128 or 256 integers, and a row of a text has only a few dozen.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -36,7 +37,7 @@ fn push_number(mut number: u32, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Takes a number from the front. None if the bytes end before it, or it has more than 32 bits.
+/// Takes a number from the front. None if the bytes end too early, or if the number has more than 32 bits.
 fn take_number(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0_u32;
     for place in 0..NUMBER_BYTES_MAX {
@@ -69,7 +70,7 @@ pub(crate) fn write(
             next = id + 1;
         }
     }
-    // There are no more entries than bytes.
+    // There are at least as many bytes as entries.
     let length = u32::try_from(bytes.len()).map_err(|_| ErrorKind::FileTooLarge)?;
     let head = u64::from(length) | (block.entries() as u64) << u32::BITS;
     bytes.resize(bytes.len().next_multiple_of(WORD_BYTES), 0);
@@ -81,7 +82,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// The words of a block before their check was compared.
+/// The words of a block, not yet compared with their check.
 pub(crate) struct SparseWords {
     length: usize,
     entries: usize,
@@ -90,8 +91,8 @@ pub(crate) struct SparseWords {
 }
 
 impl SparseWords {
-    /// Reads the words of a block of `rows` rows before its labels. Memory grows only with the bytes that arrive. None
-    /// if the sizes are impossible, or differ from the number of words, if `count` has it.
+    /// Reads the words of a block of `rows` rows up to its labels. Memory grows only with the bytes that arrive. None
+    /// if the sizes are impossible, or differ from the number of words that `count` states.
     ///
     /// # Errors
     /// When the source fails or ends.
@@ -105,7 +106,7 @@ impl SparseWords {
         let (length, entries) = (head as u32 as usize, (head >> u32::BITS) as usize);
         let values_count = if has_values { entries } else { 0 };
         let own = 1 + length.div_ceil(WORD_BYTES) + values_count;
-        // Each number takes a byte or more.
+        // Each number takes at least a byte.
         if entries + rows > length || count.is_some_and(|count| count != own) {
             return Ok(None);
         }

@@ -1,9 +1,9 @@
 //! Spool: a file for rows beyond the memory budget, until they reach their stored form.
 //!
-//! The caller supplies the file. The spool opens the file when the first rows leave memory, and no other code
-//! reads the file. The file holds pieces of rows in the form that was known when they were written. Later
-//! rows may have more features or turn the data real. Each piece therefore records its own kind and width,
-//! and the final pass converts all pieces to one form.
+//! The caller supplies the file, which the spool opens when the first rows leave memory. Nothing else reads it. The
+//! file holds pieces of rows in the form that was known when they were written, but later rows may have more features
+//! or turn the data real. So each piece records its own kind and width, and the final pass converts all pieces to one
+//! form.
 //!
 //! A piece begins with three words:
 //!
@@ -13,8 +13,8 @@
 //!
 //! The words of the planes follow, with row `r` in bit `r`.
 //!
-//! Packed rows come next in the block layout with `width` words each. Real rows follow one after the other with `width`
-//! doubles each. Sparse rows follow as in [`crate::stored::sparse_blocks`], and have no width.
+//! Packed rows come next in the block layout with `width` words each. Real rows come one after the other with `width`
+//! doubles each. Sparse rows come as in [`crate::stored::sparse_blocks`], and have no width.
 
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,14 +43,14 @@ impl<F: Read + Write + Seek + Send> SpoolFile for F {}
 /// Reserves bytes for the whole stored form and returns the number of reserved bytes.
 type Reserve = dyn FnMut(u64) -> Result<u64, NotReserved> + Send;
 
-/// A reservation for the stored form was refused. The caller's closure knows the reason.
+/// A reservation for the stored form was refused. Only the caller's closure knows why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReserved;
 
-/// The target of rows whose stored form can be written while the body arrives.
+/// The target for rows whose stored form can already be written while the body arrives.
 pub(crate) struct DirectTarget {
     pub(crate) to: Box<dyn Write + Send>,
-    /// Repetitions are counted among at most this number of examples.
+    /// Repetitions are counted if there are at most this many examples.
     pub(crate) examples_max: usize,
 }
 
@@ -76,9 +76,8 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns the
-    /// empty file. It is called at most once for the rows, once for the cells of a table, and three times for a
-    /// workbook.
+    /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns an empty file.
+    /// It is called at most once for the rows, once for the cells of a table, and three times for a workbook.
     pub fn new<F: SpoolFile + 'static>(
         memory_bytes_max: u64,
         open: impl Fn() -> io::Result<F> + Send + Sync + 'static,
@@ -92,9 +91,9 @@ impl Spool {
         }
     }
 
-    /// Writes real rows beyond the memory to a target in the stored form, instead of the spool, if the body states the
-    /// number of rows. Repetitions are counted as in [`ParsedRows::store`](crate::ParsedRows::store). After an error
-    /// the target holds a part of the stored form.
+    /// If the body states the number of rows, writes real rows beyond the memory to a target in the stored form,
+    /// instead of to the spool. Repetitions are counted as in [`ParsedRows::store`](crate::ParsedRows::store). After
+    /// an error the target holds a part of the stored form.
     #[must_use]
     pub fn storing(mut self, examples_max: usize, to: impl Write + Send + 'static) -> Self {
         let to = Box::new(to);
@@ -102,9 +101,9 @@ impl Spool {
         self
     }
 
-    /// Limits the stored form to the bytes that `reserve` grants. Before rows are spooled, `reserve` receives
-    /// the bytes of all rows in the stored form, without header, labels and checks. `reserve` is not called
-    /// while these bytes are at most half of `memory_bytes_max`, since rows of that size stay in memory.
+    /// Limits the stored form to the bytes that `reserve` grants. Before rows are spooled, it receives the bytes of
+    /// all rows in the stored form, without header, labels and checks. It is not called while these are at most half
+    /// of `memory_bytes_max`, because rows of that size stay in memory.
     #[must_use]
     pub fn reserving(
         mut self,
@@ -117,7 +116,7 @@ impl Spool {
         self
     }
 
-    /// Makes an empty spool under the same limits and reservation.
+    /// Makes an empty spool with the same limits and reservation.
     pub(crate) fn fork(&self) -> Self {
         Self {
             memory_bytes_max: self.memory_bytes_max,
@@ -133,7 +132,7 @@ impl Spool {
         (self.memory_bytes_max, Arc::clone(&self.open))
     }
 
-    /// Returns the bytes of a workbook that may stay in memory beside the rows, and the source of files.
+    /// The bytes of a workbook that may stay in memory besides the rows, and the source of files.
     pub(crate) fn workbook_opener(&self) -> (u64, OpenSpool) {
         (self.memory_bytes_max / 4, Arc::clone(&self.open))
     }
@@ -221,8 +220,8 @@ impl Spool {
         Ok(words)
     }
 
-    /// Returns the written rows under this header, or `None` if no rows were written. In real data `low` is
-    /// the value of a packed bit that is 0.
+    /// The written rows under this header, or `None` if none were written. In real data `low` is the value of a
+    /// packed bit that is 0.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -263,7 +262,7 @@ pub struct SpooledRows {
     file: Box<dyn SpoolFile>,
     pub(crate) header: Shape,
     low: f64,
-    /// What the written class codes stand for, unless for themselves.
+    /// What the written class codes stand for, or `None` if they need no change.
     recoding: Option<Recoding>,
 }
 
@@ -318,7 +317,7 @@ struct PieceHeader {
     labels: Option<BlockCodes>,
 }
 
-/// Reader of the pieces of a spool. The buffers are reused and hold one block or one row.
+/// Reader of the pieces of a spool. Its buffers are reused and hold one block or one row.
 struct PieceReader<'s, R> {
     words: WordReader<R>,
     header: Shape,

@@ -1,13 +1,13 @@
 //! Examples in their stored form, read by position when they are needed.
 //!
-//! A reader holds few examples in memory: a window of blocks, which moves along as the examples are read in
-//! order, and one block for a row out of order. All examples stay in memory only after
-//! [`StoredExamples::verify`] on small data or after [`StoredExamples::whole`]. A damaged or unreadable block
-//! ends the run, and [`StoredExamples::failure`] returns the first error.
+//! A reader holds only few of them in memory: a window of blocks, which moves along while it reads in order, and one
+//! block for a row out of order. All examples stay in memory after [`StoredExamples::verify`] if they are small, and
+//! after [`StoredExamples::whole`] in any case.
 //!
-//! Every read compares checks.
+//! Every read compares the checks. A damaged or unreadable block ends the run, and [`StoredExamples::failure`]
+//! returns the first error.
 //!
-//! The module does not know the location of the bytes. [`ReadAt`] reads them.
+//! This module does not know where the bytes are. [`ReadAt`] reads them.
 
 use std::fmt;
 use std::io::BufReader;
@@ -39,7 +39,7 @@ const READ_BYTES: usize = 256 * 1024;
 pub struct Buffers {
     /// Examples of at most this many bytes stay in memory after they were verified.
     pub whole_bytes_max: u64,
-    /// Bytes of other examples that are read at once. At least one block or one long real row is read.
+    /// Bytes of larger data that are read at once, but at least one block or one long real row.
     pub window_bytes: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct StoredExamples {
     buffers: Buffers,
     stop: StopFlag,
     whole: OnceLock<Data>,
-    /// The class codes that the examples have in place of the stored ones, set before the first read.
+    /// The class codes of the examples instead of the stored ones, set before the first read.
     recoding: OnceLock<Recoding>,
     failure: OnceLock<BlocksError>,
 }
@@ -107,16 +107,16 @@ impl StoredExamples {
         })
     }
 
-    /// Gives the examples other class codes. The digest stays that of the stored ones.
+    /// Gives the examples other class codes. The digest is still the one of the stored codes.
     pub fn recode(&self, codes: Recoding) {
         debug_assert!(
             self.whole.get().is_none() || self.recoding.get().is_none_or(|own| *own == codes)
         );
-        // The codes of a job are stated again for each of its tasks.
+        // Each task of a job states the same codes again.
         let _ = self.recoding.set(codes);
     }
 
-    /// The examples with the codes that they have in place of the stored ones.
+    /// The examples with their own codes instead of the stored ones.
     fn recoded(&self, data: Data) -> Data {
         match self.recoding.get() {
             Some(recoding) => recoding.of(data),
@@ -161,7 +161,7 @@ impl StoredExamples {
         self.compare(digest)
     }
 
-    /// Returns all examples in memory, regardless of their size, after comparing their digest.
+    /// All examples in memory, whatever their size, after comparing their digest.
     ///
     /// # Errors
     /// As for [`Self::verify`].
@@ -179,8 +179,8 @@ impl StoredExamples {
         Ok(self.whole.get_or_init(|| self.recoded(data)))
     }
 
-    /// Returns the damage of every damaged block, at most `count_max` of them. The digest is compared if no
-    /// block is damaged and `with_digest` is set. `see` receives the number of bytes of each read.
+    /// The damage of every damaged block, at most `count_max` of them. If no block is damaged and `with_digest` is
+    /// set, the digest is compared too. `see` receives the number of bytes of each read.
     pub fn damages(
         &self,
         with_digest: bool,
@@ -228,13 +228,13 @@ impl StoredExamples {
     }
 
     fn failed(&self, error: BlocksError) -> Interrupt {
-        // Only the first failure is kept. A later one is its consequence or no worse.
+        // We keep only the first failure. A later one is its consequence or no worse.
         let _ = self.failure.set(error);
         Interrupt::Unreadable
     }
 
-    /// Returns the rows to read at once when `row` is read in order: whole blocks from its block on, or some
-    /// long real rows of its block.
+    /// The rows to read at once when `row` is read in order: whole blocks from its own on, or some long real rows of
+    /// its block.
     fn window(&self, row: usize) -> Range<usize> {
         let header = self.header();
         let bytes = self.buffers.window_bytes;
@@ -248,7 +248,7 @@ impl StoredExamples {
         self.blocks_from(row)
     }
 
-    /// Returns the rows of the block of `row`, or `row` alone if real rows are long.
+    /// The rows of the block of `row`, or only `row` if real rows are long.
     fn single(&self, row: usize) -> Range<usize> {
         if self.layout.is_by_rows() {
             return row..row + 1;
@@ -373,7 +373,7 @@ impl Window {
 }
 
 impl StoredReader<'_> {
-    /// Returns the window with the row `wanted`, and first reads `rows` if the window lacks this row.
+    /// Returns the window with the row `wanted`. If the window lacks it, it reads `rows` first.
     fn moved<'w>(
         stored: &StoredExamples,
         window: &'w mut Option<Window>,
@@ -381,7 +381,7 @@ impl StoredReader<'_> {
         wanted: usize,
     ) -> Result<&'w Window, Interrupt> {
         if !window.as_ref().is_some_and(|window| window.holds(wanted)) {
-            // The old rows are freed first, so that memory never holds both.
+            // We free the old rows first, so that memory never holds both.
             *window = None;
             let first = rows.start;
             let rows = stored.read(rows)?;

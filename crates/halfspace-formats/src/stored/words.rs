@@ -36,7 +36,7 @@ impl Crc {
 /// Writes words as bytes.
 pub(crate) struct WordWriter<W> {
     to: W,
-    /// The chunk grows up to its capacity, because few words need no large chunk.
+    /// The chunk grows up to its capacity, because a few words need no large chunk.
     chunk: Vec<u8>,
     /// Bytes of the chunk that hold words.
     filled: usize,
@@ -90,7 +90,7 @@ impl<W: Write> WordWriter<W> {
         Ok(())
     }
 
-    /// Writes a word outside every CRC. The caller has taken the CRC of the words before.
+    /// Writes a word that belongs to no CRC. The caller has taken the CRC of the words before it.
     ///
     /// # Errors
     /// When the target cannot be written.

@@ -1,7 +1,7 @@
 //! A line of a table whose cells are bare, read in one pass over its bytes: numbers, or letters and digits.
 //!
-//! Other lines are left to the reader of cells, which alone knows the faults and the spellings. This reader therefore
-//! refuses each line with a blank, a quote, a missing cell or a leading zero.
+//! All other lines are left to the reader of cells, which alone knows the faults and the spellings. So a line is
+//! refused here if it has a blank, a quote, a missing cell or a leading zero.
 
 use halfspace_core::bits::{WORD_BITS, words_for};
 use memchr::{memchr, memchr2, memrchr};
@@ -30,7 +30,7 @@ pub(crate) struct BareLine<'l> {
 }
 
 impl<'l> BareLine<'l> {
-    /// Separates the label from the features. Returns none for a line that must be read cell by cell.
+    /// Separates the label from the features. None if the line must be read cell by cell.
     pub(crate) fn split(line: &'l [u8], delimiter: u8, place: LabelPlace) -> Option<Self> {
         let (label, features) = match place {
             LabelPlace::None => (None, line),
@@ -79,7 +79,7 @@ impl<'l> BareLine<'l> {
         strange == 0
     }
 
-    /// Returns `n` cells of one letter or digit each. Returns none if the line has other cells.
+    /// The `n` cells, if each is one letter or digit. None if the line has other cells.
     pub(crate) fn letters(&self, n: usize) -> Option<impl Iterator<Item = u8>> {
         let (pairs, last) = self.features.as_chunks::<2>();
         let is_pair =
@@ -93,7 +93,7 @@ impl<'l> BareLine<'l> {
         }
     }
 
-    /// Whether the text of one of these numbers of the line may be longer than the shortest one.
+    /// Whether one of these numbers may be written longer in the line than its shortest text.
     pub(crate) fn are_respelled(&self, values: &[f64]) -> bool {
         are_respelled(self.features, values)
     }

@@ -1,7 +1,8 @@
 //! The cells of a table until its encoding is known, in memory or in a file.
 //!
-//! A piece holds at most 64 rows, and fewer of a wide table: one code per cell, and a number for each cell of a column
-//! of numbers. A piece begins with a word for the number of its rows and one bit per column for the columns of numbers.
+//! They are kept in pieces of at most 64 rows, or fewer if the table is wide: one code per cell, and a number for
+//! each cell of a column of numbers. A piece begins with a word for the number of its rows, and one bit per column
+//! that marks the columns of numbers.
 
 use std::io;
 
@@ -17,14 +18,14 @@ const PIECE_CELLS: usize = 1 << 16;
 
 /// The rows so far.
 pub(crate) struct CellBuffer {
-    /// The cells of a row, the label included.
+    /// The number of cells of a row, including the label.
     columns: usize,
     piece: Piece,
     words: WordWriter<Overflow>,
     rows: u64,
 }
 
-/// Rows whose columns are kept in the same forms.
+/// Rows in which each column is kept in the same form.
 #[derive(Default)]
 struct Piece {
     rows: usize,
@@ -154,7 +155,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// Passes each row in order to `see`. The call may be repeated.
+    /// Passes each row in order to `see`. You may call this repeatedly.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `see`.

@@ -1,4 +1,4 @@
-//! The kind of a column, as its values and the request tell.
+//! Decides the kind of a column from its values and the request.
 
 use super::column_scan::{ColumnScan, ColumnValue};
 use crate::cell::Content;
@@ -6,7 +6,7 @@ use crate::encoding::options::Numbers;
 use crate::encoding::{ColumnKind, KindName};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
-/// The kind of a column, and whether its missing cells have a feature of their own.
+/// The kind of a column, and whether missing cells get a feature of their own.
 ///
 /// # Errors
 /// When the cells are not of the stated kind, or a missing cell has no coding.

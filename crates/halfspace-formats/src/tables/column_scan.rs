@@ -1,8 +1,8 @@
-//! One pass over the cells of a column: the distinct values and their numbers of cells, from which the kind of the
+//! One pass over the cells of a column: the distinct values and how many cells have each, from which the kind of the
 //! column follows.
 //!
-//! A cell is kept as the code of its value. A column with more than [`VALUES_MAX`] values must hold numbers, and its
-//! later cells are kept as numbers.
+//! A cell is kept as the code of its value. If a column has more than [`VALUES_MAX`] values, it must hold numbers,
+//! and its later cells are kept as such.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use crate::encoding::KindName;
 use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
 use crate::numbers::{NumberFault, parse_number};
 
-/// The largest number of values of a column that is kept by codes. A missing cell counts as a value.
+/// The largest number of values of a column that is kept as codes. A missing cell counts as a value.
 pub(crate) const VALUES_MAX: usize = 256;
 
 /// The largest size of a value, in bytes.
 const VALUE_BYTES_MAX: usize = 1024;
 
-/// The largest number of other texts in a column that may be meant as numbers.
+/// If a column of numbers has at most this many other texts, they may have been meant as numbers.
 const ODD_SPELLINGS_MAX: usize = 3;
 
-/// The largest number of numbers that may be words, such as ranks.
+/// At most this many different numbers may be words, such as ranks.
 const RANKS_MAX: usize = 16;
 
 /// No value of this text has occurred.
@@ -32,7 +32,7 @@ const NO_CODE: u16 = u16::MAX;
 pub(crate) struct ColumnValue {
     pub(crate) text: Box<str>,
     pub(crate) content: Content,
-    /// The number of cells. Bare letters are counted at the end, if the counts matter.
+    /// The number of cells. For bare letters it is counted at the end, if the counts matter.
     pub(crate) cells: u64,
     /// The first row with the value, from 1.
     pub(crate) first_row: u64,
@@ -56,17 +56,17 @@ pub(crate) struct ColumnScan {
     empty_code: u16,
     /// Whether the later cells are kept as numbers.
     pub(crate) is_numbers: bool,
-    /// The missing cells that are not kept by a code, and the first row with one.
+    /// The number of missing cells that are not kept as a code, and the first row with one.
     missing_numbers: u64,
     missing_row: u64,
     kind: Option<KindName>,
     decimal: Option<DecimalMark>,
     /// Whether the table declares all values of the column.
     is_declared: bool,
-    /// The cells that were pushed as numbers, and whether their texts may have differed from the shortest spelling.
+    /// The number of cells that came as numbers, and whether any may have been spelled longer than necessary.
     plain_numbers: u64,
     is_respelled: bool,
-    /// Whether ambiguous texts are kept, which the reader of the table refuses.
+    /// Whether ambiguous texts are kept. The reader of the table refuses them.
     is_lenient: bool,
 }
 
@@ -90,7 +90,7 @@ impl ColumnScan {
         }
     }
 
-    /// Starts a column whose ambiguous texts are judged at the end.
+    /// Starts a column that keeps ambiguous texts, to be judged at the end.
     pub(crate) fn lenient(decimal: Option<DecimalMark>) -> Self {
         Self {
             is_lenient: true,
@@ -98,9 +98,10 @@ impl ColumnScan {
         }
     }
 
-    /// Counts a cell whose value has occurred, and returns the code of the value.
+    /// Counts a cell whose value has occurred before, and returns the code of the value.
     ///
-    /// Most cells take this path. A code alone stays in a register. A [`KeptCell`] goes through memory.
+    /// Most cells take this path. It returns the bare code, which stays in a register, while a [`KeptCell`] would go
+    /// through memory.
     #[inline]
     pub(crate) fn push_known(&mut self, text: &[u8]) -> Option<u8> {
         let code = match text {
@@ -113,14 +114,14 @@ impl ColumnScan {
         Some(code)
     }
 
-    /// Returns the code of a letter or a digit whose value has occurred. The cell is not counted, because only missing
-    /// cells must be.
+    /// The code of a letter or a digit that has occurred before. The cell is not counted, because only missing cells
+    /// must be.
     #[inline]
     pub(crate) fn code_of(&self, letter: u8) -> Option<u8> {
         u8::try_from(self.short_codes[usize::from(letter)]).ok()
     }
 
-    /// Reads the cell of row `row`, from 1.
+    /// Reads the cell of row `row`, counted from 1.
     ///
     /// # Errors
     /// When the column has too many values, or the cell is ambiguous. The fault does not name the column.
@@ -138,7 +139,7 @@ impl ColumnScan {
         }
     }
 
-    /// Adds the values of the column. Other values are refused from now on.
+    /// Adds the values that the table declares for the column. From now on other values are refused.
     ///
     /// # Errors
     /// As for [`Self::push`].
@@ -154,7 +155,8 @@ impl ColumnScan {
         Ok(())
     }
 
-    /// Reads a number of an earlier row. `is_respelled` tells that its text may have been longer.
+    /// Reads a number of an earlier row. `is_respelled` tells that its text may have been longer than the shortest
+    /// one.
     ///
     /// # Errors
     /// As for [`Self::push`].
@@ -173,7 +175,7 @@ impl ColumnScan {
     }
 
     fn push_new(&mut self, cell: &Cell<&[u8]>, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
-        // Of a short row every cell may be a new value.
+        // If rows are short, every cell may be a new value.
         memory::check()?;
         let content = self.read(cell)?;
         if self.is_declared && content != Content::Missing {
@@ -252,7 +254,7 @@ impl ColumnScan {
             && has(|content| matches!(content, Content::Flag(..) | Content::Text))
     }
 
-    /// Replaces the numbers of cells by `count` of each code, in rows that were not pushed as numbers.
+    /// Replaces the number of cells of each value by `count`, for the rows that did not come as numbers.
     pub(crate) fn recount(&mut self, count: &[u64]) {
         let mut plain = self.plain_numbers;
         for (value, &count) in self.values.iter_mut().zip(count) {
@@ -263,8 +265,8 @@ impl ColumnScan {
         }
     }
 
-    /// Returns the fault of a column of numbers whose few other cells would make a word of each number. A column whose
-    /// numbers are few and come again, such as 2, 3, 4 and 5more, has words.
+    /// The fault of a column of numbers whose few other cells would turn every number into a word. A column has words
+    /// if its numbers are few and occur repeatedly, such as 2, 3, 4 and 5more.
     pub(crate) fn odd_cells(&self) -> Option<Fault> {
         if !self.is_mixed() {
             return None;
@@ -349,7 +351,7 @@ impl ColumnScan {
     }
 }
 
-/// Returns the fault of a text that may be a number with a decimal comma, if the request names no decimal mark.
+/// The fault of a text that may be a number with a decimal comma, while the request names no decimal mark.
 pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
     let is_number =
         text.contains(&b',') && matches!(Content::of(text, DecimalMark::Comma), Content::Number(_));
@@ -363,7 +365,7 @@ pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
     })
 }
 
-/// Returns the fault of a text that is a number beyond the range of doubles, or a word for infinity.
+/// The fault of a text that is a number beyond the range of doubles, or a word for infinity.
 pub(crate) fn not_finite(text: &[u8]) -> Option<Fault> {
     let is_one = !is_missing(text) && parse_number(text) == Err(NumberFault::NotFinite);
     is_one.then(|| {
@@ -376,7 +378,7 @@ pub(crate) fn not_finite(text: &[u8]) -> Option<Fault> {
     })
 }
 
-/// Makes the fault of a column with more values than codes that are not all numbers.
+/// Makes the fault of a column that has more values than there are codes, not all of them numbers.
 fn too_many(word: &[u8]) -> Fault {
     let such = match word {
         b"" => String::new(),

@@ -14,19 +14,19 @@ use crate::encoding::{
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::options::LabelsColumn;
 
-/// The name in `kinds` that means all columns.
+/// The name that means all columns in `kinds`.
 const EVERY: &str = "*";
 
-/// The largest size of a name of a column, in bytes. Each feature of the column repeats the name.
+/// The largest size of a column's name, in bytes. Each feature of the column repeats it.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// Names of the column that holds the labels if the request names no column.
+/// If the request names no label column, one of these names marks it.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 
 /// The longest name that an error repeats as the value of an option, in bytes.
 const SAID_BYTES_MAX: usize = 100;
 
-/// The number of columns that an error lists.
+/// An error lists at most this many columns.
 const LISTED_MAX: usize = 40;
 
 /// A fault and the column of the table that it is about, from 0.
@@ -74,18 +74,18 @@ impl TableColumn {
         self.unnamed == Unnamed::Empty
     }
 
-    /// Whether the column may still be no feature.
+    /// Whether we do not know yet that the column has features.
     pub(crate) fn is_open(&self) -> bool {
         self.unnamed != Unnamed::No
     }
 
-    /// The reason why a column without a name is no feature, as the rows so far tell.
+    /// The reason why a column without a name has no features, as far as the rows tell by now.
     pub(crate) fn no_feature(&self) -> Option<&'static str> {
         self.unnamed.no_feature()
     }
 
-    /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
-    /// meaning of its own.
+    /// The column as the value of an option in a URL. This is its name, or its number if the name needs an escape or
+    /// has another meaning there.
     fn said(&self, at: usize, has_header: bool) -> String {
         let name = &self.name;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -159,9 +159,9 @@ impl TableColumns {
         })
     }
 
-    /// Returns the place of each name, so that many names are found in one pass. Of equal names the first counts.
+    /// The position of each name, so that many names are found in one pass. Of equal names the first counts.
     fn by_name(&self) -> Result<HashMap<&str, usize>, NoMemory> {
-        // A table of hashes has at most four places for each entry.
+        // A hash table has at most four places for each entry.
         memory::need_of::<(&str, usize, u8)>(4 * self.columns.len())?;
         let mut places = HashMap::with_capacity(self.columns.len());
         for (at, column) in self.columns.iter().enumerate() {
@@ -173,7 +173,7 @@ impl TableColumns {
     /// Gives each column its role.
     ///
     /// # Errors
-    /// When an option names no column, or when the label column is open.
+    /// When an option names no column of the table, or when nothing tells the label column.
     pub(crate) fn assign(
         &mut self,
         labels: Option<&LabelsColumn>,
@@ -215,7 +215,7 @@ impl TableColumns {
             self.columns[label].unnamed = Unnamed::No;
         }
         if options.encoding.is_some() || options.numbers_only {
-            // The encoding or the model tells which columns are features.
+            // The encoding or the model decides which columns are features.
             for column in &mut self.columns {
                 column.unnamed = Unnamed::No;
             }
@@ -223,7 +223,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Whether every cell that is a number can be a feature as it stands.
+    /// Whether every cell that is a number can be a feature as it is.
     pub(crate) fn are_plain(&self, options: &TableOptions) -> bool {
         let is_plain = |(at, column): (usize, &TableColumn)| {
             self.label == Some(at)
@@ -234,7 +234,7 @@ impl TableColumns {
         options.numbers == Numbers::Real && self.columns.iter().enumerate().all(is_plain)
     }
 
-    /// Returns the place of the label if the cells of all other columns are features in their order.
+    /// Where the label is, if the cells of all other columns are the features in their order.
     pub(crate) fn label_place(&self) -> Option<LabelPlace> {
         let is_read = |(at, column): (usize, &TableColumn)| {
             self.label == Some(at) || column.ignored.is_none() && !column.is_open()
@@ -288,7 +288,7 @@ impl TableColumns {
         if !self.has_header {
             return match given {
                 Some(_) => Ok(None),
-                // The data of the model have no encoding, and their text forms begin with the label.
+                // The data of such a model have no encoding, and in their text forms the label comes first.
                 None if options.numbers_only => Ok(Some(0)),
                 None => Err(self.no_label_without_names()),
             };
@@ -322,8 +322,8 @@ impl TableColumns {
         }
     }
 
-    /// The fault of a table with names whose encoding knows the label column by its place only. The columns of another
-    /// file may have another order.
+    /// The fault of a table with names whose encoding knows only the position of the label column. In another file
+    /// the columns may have another order.
     fn no_label_among_names(&self) -> Fault {
         let last = self.said(self.columns.len() - 1);
         let detail = format!(
@@ -335,7 +335,7 @@ impl TableColumns {
         Fault::new(FormatErrorKind::TableOption, detail)
     }
 
-    /// The fault of a table without names whose label column nobody named.
+    /// The fault of a table without names where nothing tells the label column.
     fn no_label_without_names(&self) -> Fault {
         let detail = format!(
             "The table has no row of names, so nothing tells which of its {} columns holds the labels; say \
@@ -346,14 +346,14 @@ impl TableColumns {
         Fault::new(FormatErrorKind::TableOption, detail)
     }
 
-    /// Finds a column by its name, or by its number from 1 or, from the end, from -1.
+    /// Finds a column by its name or its number, which counts from 1, or from -1 at the end.
     fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
         let by_name = self.columns.iter().position(|column| column.name == name);
         self.place(name, by_name, option)
     }
 
-    /// Returns the column that an option means. `by_name` is the column of this name; columns without names have the
-    /// names by which answers call them, such as `column_2`.
+    /// The column that an option means. `by_name` is the column with this name. If the table has no names, columns
+    /// have the names that answers use, such as `column_2`.
     fn place(&self, name: &str, by_name: Option<usize>, option: &str) -> Result<usize, Fault> {
         if let Some(at) = by_name {
             return Ok(at);
@@ -396,7 +396,7 @@ impl TableColumns {
     /// Returns the columns of the encoding in their order, as indices of columns of this table.
     ///
     /// # Errors
-    /// When the table lacks a column or has a surplus one.
+    /// When the table lacks a column of the encoding, or has one too many.
     pub(crate) fn places(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {
         if self.has_header && encoding.header {
             return self.places_by_name(encoding);
@@ -418,7 +418,7 @@ impl TableColumns {
             );
             return Err(Fault::new(FormatErrorKind::UnequalLength, detail));
         }
-        // The columns keep their order without the label.
+        // Apart from the label, the columns keep their order.
         let place = |column: &ColumnEncoding| {
             let index = column.place();
             let rank = index - usize::from(their_label.is_some_and(|label| label < index));
@@ -462,7 +462,7 @@ impl TableColumns {
         memory::collect(encoding.columns.iter().map(place))
     }
 
-    /// Returns the columns that may turn out to be no features.
+    /// The columns that may turn out to have no features.
     ///
     /// # Errors
     /// When memory ends.
@@ -481,7 +481,7 @@ impl TableColumns {
         (0..self.columns.len()).filter(is_feature)
     }
 
-    /// Describes a table of numbers alone. `low` returns the value of the bit 0 of a Boolean feature.
+    /// Describes a table that holds only numbers. `low` returns the value of the bit 0 of a Boolean feature.
     pub(crate) fn describe_plain(
         &self,
         label: Option<LabelEncoding>,
@@ -499,7 +499,7 @@ impl TableColumns {
         self.describe(label, columns, missing)
     }
 
-    /// Describes a table with the kinds of its columns with features, and whether they have missing cells.
+    /// Describes a table by the kinds of its columns with features, and by whether these have missing cells.
     pub(crate) fn describe(
         &self,
         label: Option<LabelEncoding>,

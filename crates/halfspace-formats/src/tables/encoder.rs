@@ -1,4 +1,4 @@
-//! Encoded rows on their way into a sample.
+//! Encodes rows and adds them to a sample.
 
 use halfspace_core::memory;
 
@@ -88,7 +88,7 @@ impl Encoder {
         self.is_real
     }
 
-    /// Adds Boolean features with their bits to the row. A bit 0 changes nothing.
+    /// Sets Boolean features of the row to their bits. A bit 0 changes nothing.
     pub(crate) fn put_bits(&mut self, bits: impl Iterator<Item = (u32, u32)>) {
         self.builder.or_bits(bits);
     }
@@ -107,7 +107,7 @@ impl Encoder {
         self.builder.end_set_row(label)
     }
 
-    /// Encodes a row of cells. `places` has the column of the table for each column of the encoding.
+    /// Encodes a row of cells. `places` says which column of the table each column of the encoding is.
     ///
     /// # Errors
     /// The fault and its column.
@@ -162,7 +162,7 @@ impl Encoder {
     }
 }
 
-/// Whether a missing cell decides about its row before the row is read.
+/// Whether a missing cell decides what becomes of its row, before the row is read.
 pub(crate) fn decides_rows(missing: Option<Missing>) -> bool {
     matches!(missing, Some(Missing::Drop | Missing::Refuse))
 }

@@ -13,7 +13,7 @@ use crate::options::{Header, LabelsColumn, Options};
 /// Returns the names of the columns if the first row holds names.
 ///
 /// # Errors
-/// When a name is not UTF-8 or occurs twice, since one column could be mistaken for another.
+/// When a name is not UTF-8 or occurs twice, because you could then mistake one column for another.
 pub(crate) fn names<'c>(
     columns: usize,
     cell: impl Fn(usize) -> Cell<&'c [u8]>,
@@ -59,7 +59,7 @@ fn has_header<'c>(
         Header::True => Ok(true),
         Header::False => Ok(false),
         Header::Auto => {
-            // A first row with some numbers is data instead of names, and must not vanish.
+            // If some of its cells are numbers, the first row is data and must not vanish.
             let is_number = |at| cell(at).number() != Err(NumberFault::NotANumber);
             let is_named = match &options.labels {
                 Some(LabelsColumn::Named(name)) if name.parse::<i64>().is_err() => {

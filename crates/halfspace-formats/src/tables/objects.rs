@@ -1,7 +1,7 @@
 //! Rows that are JSON objects: each member is a cell, and the first object names the columns.
 //!
-//! A member that a later object lacks is a missing cell. Numbers and truth values keep their text, which
-//! names them in a column of words.
+//! If a later object lacks a member, the cell is missing. Numbers and truth values keep their text, because it names
+//! them if the column turns out to have words.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectRow<'a> {
 
 struct RowVisitor;
 
-/// A name that borrows from the text if the name has no escapes.
+/// A name that borrows from the text unless it has escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -69,12 +69,12 @@ pub(crate) struct ObjectRows<'o> {
     preview: Option<&'o Preview>,
     table: Option<TableBuilder<'o>>,
     columns: HashMap<String, usize>,
-    /// The cells of the row being read with their members in the row, and the texts of these cells.
+    /// The cells of the current row, each with the number of its member, and the texts of these cells.
     cells: Vec<(Cell<Range<usize>>, usize)>,
     text: Vec<u8>,
 }
 
-/// The options of a table whose names are certain.
+/// The options of a table that certainly has names.
 pub(crate) fn with_names(options: &Options) -> Options {
     Options {
         header: Header::True,
@@ -132,7 +132,7 @@ impl<'o> ObjectRows<'o> {
                 let names = row.0.iter();
                 let names = names.map(|(name, _)| Ok::<_, FormatError>(name.to_string()));
                 let names = memory::collect(names)?;
-                // The names once more, each with its place, in a table with at most four places for each.
+                // The names once more, each with its position, in a hash table with at most four places for each.
                 let bytes: usize = names.iter().map(String::len).sum();
                 memory::need(bytes as u64 + 4 * (count * size_of::<(String, usize, u8)>()) as u64)?;
                 self.columns = names.iter().cloned().zip(0..).collect();
@@ -182,7 +182,7 @@ impl<'o> ObjectRows<'o> {
     }
 }
 
-/// Returns the cell of a member, and appends its text to the text of the row. A null is a missing cell.
+/// Makes the cell of a member, and appends its text to the text of the row. A null is a missing cell.
 fn push_cell(
     value: &RawValue,
     decimal: DecimalMark,

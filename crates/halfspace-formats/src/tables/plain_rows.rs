@@ -1,7 +1,7 @@
-//! Rows of numbers that are features as they stand, and the kinds of their columns.
+//! Rows of numbers that are features as they are, and the kinds of their columns.
 //!
-//! A given encoding may restrict a feature to the two numbers of a bit. Without one the rows know what their spelling
-//! would lose, if a later cell makes words of the numbers.
+//! A given encoding may restrict a feature to the two numbers of a bit. Without an encoding, a later cell may turn
+//! the numbers into words, so the rows remember whether this would lose a spelling.
 
 use std::cell::RefCell;
 
@@ -15,16 +15,16 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::cell::Cell;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 
-/// Rows whose cells are numbers, and the numbers are the features.
+/// Rows whose cells are numbers that are the features.
 pub(crate) struct PlainRows {
     pub(crate) builder: SampleBuilder,
     /// The columns of the features in order.
     pub(crate) columns: Vec<usize>,
-    /// For each feature of a given encoding the number of the bit 0, if the feature is a bit.
+    /// For each feature of a given encoding, the number that its bit 0 stands for, if it is a bit.
     pub(crate) lows: Option<Vec<Option<f64>>>,
     /// Whether the kinds of the columns are open, so that the spelling of a number may matter later.
     pub(crate) is_open: bool,
-    /// Whether some number had a longer text than it needs, which is not kept.
+    /// Whether some number was spelled longer than necessary. This spelling is not kept.
     pub(crate) is_respelled: bool,
 }
 
@@ -36,8 +36,8 @@ impl PlainRows {
     }
 }
 
-/// Sets a row of `n` bare numbers. Returns false without a change if the row must be read cell by cell. `values` and
-/// `words` are reused buffers.
+/// Sets a row of `n` bare numbers. If the row must be read cell by cell, it changes nothing and returns false.
+/// `values` and `words` are reused buffers.
 pub(crate) fn set_row(
     plain: &mut PlainRows,
     line: &BareLine<'_>,
@@ -69,8 +69,8 @@ pub(crate) fn set_row(
     plain.builder.set_numbers(values)
 }
 
-/// Returns the value of the bit 0 for each feature of a table of numbers, or none for a feature that is no bit. A value
-/// that makes the data real changes the kind of its own column only.
+/// The value of the bit 0 for each feature of a table of numbers, or none if the feature is not a bit. A value that
+/// makes the data real changes only the kind of its own column.
 pub(crate) fn low_values(
     parsed: &mut Parsed<ParsedRows>,
 ) -> Result<Vec<Option<&'static str>>, FormatError> {
@@ -84,7 +84,7 @@ pub(crate) fn low_values(
         let is_bit = |&feature: &usize| values[feature] == 0.0 || values[feature] == 1.0;
         bits.borrow_mut().retain(is_bit);
     };
-    // Few rows rule out most columns of numbers.
+    // A few rows suffice to rule out most columns of numbers.
     let rows = &mut parsed.data;
     rows.first_rows(zero, BLOCK_ROWS, |values, _| prune(values))?;
     if !bits.borrow().is_empty() {
@@ -101,7 +101,8 @@ pub(crate) fn low_values(
 }
 
 /// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in
-/// ascending order. Returns the feature of another cell, with a part of the row read.
+/// ascending order. If a cell is no number that its feature can take, the result is this feature, and a part of the
+/// row has been read.
 pub(crate) fn plain_row<'c>(
     plain: &mut PlainRows,
     given: Option<&[(usize, usize)]>,

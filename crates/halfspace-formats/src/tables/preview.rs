@@ -1,8 +1,8 @@
 //! The preview of a body: the first rows, and the facts about each column of a table.
 //!
-//! The facts show how the columns are read and the other kinds that they could have. A table that is refused has a
-//! preview too. Each column is therefore scanned here without regard to the kind that the request states, and the
-//! reader of the table continues after a refused cell. The module does not know how cells become features.
+//! The facts show how each column is read, and which other kinds it could have. A refused table has a preview too. So
+//! each column is scanned here whatever kind the request states for it, and the reader of the table continues after a
+//! refused cell. This module does not know how cells become features.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub const PREVIEW_COLUMNS_MAX: usize = 1000;
 /// The largest number of characters of a cell in a preview.
 pub const PREVIEW_CELL_CHARACTERS_MAX: usize = 100;
 
-/// The size of the shown cells after which a preview shows no further row, in bytes.
+/// Once the shown cells take this many bytes, the preview shows no further row.
 const ROWS_BYTES_MAX: usize = 1 << 20;
 
 /// Collects a preview while a body is read. Clones share the preview.
@@ -193,7 +193,7 @@ impl Preview {
         }
     }
 
-    /// Reads a row. The kinds of the columns do not depend on a row that is left out.
+    /// Reads a row. If it is left out, it does not influence the kinds of the columns.
     pub(crate) fn row<'c>(&self, cell: &impl Fn(usize) -> Cell<&'c [u8]>, is_left_out: bool) {
         let Seen { table, labels, .. } = &mut *self.seen();
         let Some(table) = table else { return };
@@ -218,7 +218,7 @@ impl Preview {
         }
     }
 
-    /// Notes that a column has a cell without a value.
+    /// Notes that a column has a cell that cannot be read.
     pub(crate) fn refuse_column(&self, at: usize, fault: &Fault) {
         if let Some(column) = self.seen().column(at) {
             column.fault.get_or_insert_with(|| fault.clone());
@@ -237,7 +237,7 @@ impl Preview {
         Ok(())
     }
 
-    /// Returns the first error that refused the table, as the end of the table.
+    /// Returns the first error that refused the table, if there is one, when the table ends.
     ///
     /// # Errors
     /// That error.
@@ -250,8 +250,8 @@ impl Preview {
         self.seen().labels = Some(labels.clone());
     }
 
-    /// Returns the first error that refuses the content of the body, if the preview can show the reason. `error` ended
-    /// the read.
+    /// The first error that refuses the content of the body, if the preview can show why. `error` is the one that
+    /// ended the read.
     ///
     /// # Errors
     /// `error`, if the preview has no content, if the content is not at fault, or if the source failed.
@@ -369,7 +369,7 @@ impl SeenColumn {
         if self.cells.is_empty() {
             return (None, None);
         }
-        // Missing cells refuse a number column only if its numbers are features.
+        // Missing cells make a number column unreadable only if its numbers are features.
         match column_kind(&self.cells, stated, Numbers::Thermometer) {
             Ok((kind, _)) => {
                 let fault = column_kind(&self.cells, stated, table.numbers).err();
@@ -440,7 +440,7 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     })
 }
 
-/// Writes a number with the digits that determine the number.
+/// Writes a number with as many digits as determine it.
 fn number(value: f64) -> String {
     let text = format!("{value:?}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

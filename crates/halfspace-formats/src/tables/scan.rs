@@ -1,4 +1,5 @@
-//! Rows whose encoding is found after the last row: the scan of the columns, and the pass that encodes the kept cells.
+//! Rows whose encoding is only known after the last of them: the scan of the columns, and the pass that encodes the
+//! kept cells.
 
 use halfspace_core::memory::{self, NoMemory};
 
@@ -21,20 +22,20 @@ use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::options::{Header, Options};
 use crate::stored::spool::Spool;
 
-/// Rows whose encoding is open.
+/// Rows whose encoding is not known yet.
 pub(crate) struct TableScan {
-    /// The rows before the first cell that is no number, with the codes of their labels.
+    /// The rows before the first cell that is not a number, with the codes of their labels.
     plain: Option<Parsed<ParsedRows>>,
     columns: Vec<ColumnScan>,
     cells: CellBuffer,
-    /// The row being read, the label last: of any cells, or of codes alone.
+    /// The current row with the label last: as cells of any form, or as bare codes.
     row: Vec<KeptCell>,
     codes: Vec<u8>,
     spool: Option<Spool>,
 }
 
 impl TableScan {
-    /// Starts the scan after the rows `plain`, whose values are the columns other than the label. `is_respelled` tells
+    /// Starts the scan after the rows `plain`, whose values are the columns without the label. `is_respelled` tells
     /// that the text of a number may have been longer than the shortest one.
     ///
     /// # Errors
@@ -92,7 +93,7 @@ impl TableScan {
         declared.map_err(|fault| table.about(at, fault))
     }
 
-    /// Keeps row `number`, from 1.
+    /// Keeps row `number`, counted from 1.
     ///
     /// # Errors
     /// The fault and its column.
@@ -127,8 +128,8 @@ impl TableScan {
         pushed.map_err(|fault| (0, fault))
     }
 
-    /// Sets a row whose `n` cells beside the label are letters or digits that have occurred. Returns false if the line
-    /// is not such a row.
+    /// Sets a row whose `n` cells next to the label are letters or digits that have occurred before. Returns false if
+    /// the line is not such a row.
     pub(crate) fn set_letters(&mut self, line: &BareLine<'_>, n: usize, place: LabelPlace) -> bool {
         let Some(letters) = line.letters(n) else {
             return false;
@@ -157,7 +158,7 @@ impl TableScan {
         pushed.map_err(Fault::unspooled)
     }
 
-    /// Refuses a row of names that may be an example, because each name is a value of its column too.
+    /// Refuses a first row of names if it may be an example, because each name is also a value of its column.
     fn check_header(&self, table: &TableColumns) -> Result<(), Fault> {
         let is_value = |at: usize| {
             let mut values = self.columns[at].values.iter();
@@ -261,7 +262,7 @@ fn count_mixed(columns: &mut [ColumnScan], cells: &mut Cells) -> Result<(), Form
     Ok(())
 }
 
-/// Keeps the code of a label, of which a table has at most 256.
+/// The code of a label in a byte, which is enough because a table has at most 256 labels.
 fn code_byte(code: u32) -> u8 {
     code as u8
 }
@@ -276,8 +277,8 @@ struct KeptRows {
 }
 
 impl KeptRows {
-    /// Passes the cells and the label code of each row to `see`. The call may be repeated. Each row asks for the memory
-    /// and the time of the work, since the rows may stand for more bytes than the body had.
+    /// Passes the cells and the label code of each row to `see`. You may call this repeatedly. Each row checks the
+    /// memory and the time of the work, because the rows may stand for more bytes than the body had.
     fn for_each(
         &mut self,
         mut see: impl FnMut(KeptRow<'_>, u8) -> Result<(), FormatError>,
@@ -306,7 +307,7 @@ impl KeptRows {
     }
 }
 
-/// A column of the encoding with the features of each code, so that most cells cost one look.
+/// A column of the encoding with the features of each code, so that most cells need only one look-up.
 struct CodedColumn {
     column: ColumnEncoding,
     codes: Vec<Option<CellFeatures>>,
@@ -344,11 +345,11 @@ impl CodedColumn {
     }
 }
 
-/// The features of all codes of a table whose cells have at most one feature each.
+/// The features of all codes of a table, if each cell has at most one feature.
 struct CodedBits {
-    /// The place in the row and the first entry in `bits` of each column.
+    /// For each column its position in the row and its first entry in `bits`.
     columns: Vec<(usize, usize)>,
-    /// The feature of each code, and 1 if the feature is set or 0.
+    /// The feature of each code, and 1 if it is to be set, otherwise 0.
     bits: Vec<(u32, u32)>,
 }
 
@@ -365,7 +366,7 @@ impl CodedBits {
             for features in &column.codes {
                 let bit = match features {
                     Some(CellFeatures::Ones { from, count: 1 }) => (*from, 1),
-                    // The first feature of the column exists, but is not set.
+                    // The first feature of the column stands for none: it exists, but is not set.
                     None | Some(CellFeatures::Ones { count: 0, .. }) => {
                         (column.column.features[0], 0)
                     }
@@ -377,7 +378,7 @@ impl CodedBits {
         Ok(Some(coded))
     }
 
-    /// Returns the features of a row, and 1 for each feature to be set or 0.
+    /// The features of a row, each with 1 if it is to be set, otherwise 0.
     fn of_row(&self, codes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
         let columns = self.columns.iter();
         columns.map(|&(place, from)| self.bits[from + usize::from(codes[place])])
@@ -391,7 +392,7 @@ fn is_thermometer(kind: &ColumnKind) -> bool {
 /// Checks that the thresholds of all thermometer columns can be features.
 ///
 /// # Errors
-/// When so many columns of so many bins could have more than `n_max` features.
+/// When so many columns with so many bins could have more than `n_max` features.
 fn check_bins(kinds: &[(usize, ColumnKind, bool)], bins: u32, n_max: usize) -> Result<(), Fault> {
     let columns = kinds.iter().filter(|(_, kind, _)| is_thermometer(kind));
     let columns = columns.count();
@@ -409,8 +410,8 @@ fn check_bins(kinds: &[(usize, ColumnKind, bool)], bins: u32, n_max: usize) -> R
 /// Finds the thresholds of all thermometer columns.
 ///
 /// # Errors
-/// When so many columns of so many bins could have more than `n_max` features, when memory or time ends, or when the
-/// rows cannot be read.
+/// When so many columns with so many bins could have more than `n_max` features, when memory or time ends, or when
+/// the rows cannot be read.
 fn find_thresholds(
     kinds: &mut [(usize, ColumnKind, bool)],
     scans: &[ColumnScan],

@@ -1,4 +1,4 @@
-//! The form in which the rows of a table are kept until the table is read.
+//! The form in which the rows of a table are kept while the table is read.
 
 use halfspace_core::memory;
 
@@ -15,18 +15,18 @@ use crate::stored::spool::Spool;
 
 /// The form in which the rows are kept.
 pub(crate) enum Stage {
-    /// All cells so far are numbers, and the numbers are the features.
+    /// All cells so far are numbers, and these are the features.
     Plain(Box<PlainRows>),
-    /// The encoding is open.
+    /// The encoding is not known yet.
     Scan(Box<TableScan>),
-    /// The encoding is given, with the column of the table for each of its columns.
+    /// The encoding is given. For each of its columns there is the column of the table.
     Encoded(Box<Encoder>, Vec<usize>),
-    /// The table was refused. The rows are only previewed.
+    /// The table was refused, and its rows are only previewed.
     Refused,
 }
 
 impl Stage {
-    /// Begins the rows of a table whose columns have their roles.
+    /// Begins the rows of a table whose columns have their roles already.
     ///
     /// # Errors
     /// When the encoding does not fit, or memory ends.

@@ -1,7 +1,7 @@
-//! Rows of a table on their way to examples.
+//! Builds examples from the rows of a table.
 //!
-//! A table begins plain: its cells are numbers, and the numbers are the features. The first other cell starts a scan,
-//! after which the encoding is known. Under a given encoding each row is encoded at once.
+//! A table begins plain: its cells are numbers, and these are the features. The first other cell starts a scan, which
+//! finds the encoding at the end. If an encoding is given, each row is encoded at once.
 
 use std::sync::Arc;
 
@@ -39,13 +39,13 @@ pub(crate) struct TableBuilder<'o> {
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
-    /// The columns without names that may be no features.
+    /// The columns without names that may turn out to have no features.
     open: Vec<usize>,
-    /// Whether a missing cell in a column decides about its row.
+    /// For each column, whether a missing cell in it decides what becomes of the row.
     decides: Vec<bool>,
-    /// The texts that are missing cells beside the usual ones.
+    /// The texts that mean a missing cell, besides the usual ones.
     missing_words: Arc<[String]>,
-    /// The place of the label if all other columns are features in their order and no preview needs the cells.
+    /// Where the label is, if all other columns are features in their order and no preview needs the cells.
     label_place: Option<LabelPlace>,
     /// The columns that a given encoding reads, in ascending order.
     encoded: Vec<usize>,
@@ -58,7 +58,7 @@ impl<'o> TableBuilder<'o> {
     /// Checks the options that do not depend on the columns.
     ///
     /// # Errors
-    /// When n is 0 or over the limit, or when the labels cannot stand in a column.
+    /// When n is 0 or over the limit, or when the options contradict each other.
     pub(crate) fn check(options: &Options) -> Result<(), Fault> {
         if options.labels == Some(LabelsColumn::Appended) {
             let detail = "`labels=appended` is for octets only. Name the column of the labels, as in `labels=class`.";
@@ -80,7 +80,8 @@ impl<'o> TableBuilder<'o> {
     /// Starts a table of `columns` columns with these names, if it has names. `place` is the place of the first row.
     ///
     /// # Errors
-    /// When an option names no column, or when the label column is open. A preview reads the rows nevertheless.
+    /// When an option names no column of the table, or when nothing tells the label column. With a preview these are
+    /// no errors, because it still reads the rows.
     pub(crate) fn new(
         options: &'o Options,
         names: Option<Vec<String>>,
@@ -144,7 +145,7 @@ impl<'o> TableBuilder<'o> {
         Ok(builder)
     }
 
-    /// Returns the place of the label if lines of bare cells can be read at once.
+    /// Where the label is, if lines of bare cells can be read at once.
     fn direct_place(&self) -> Option<LabelPlace> {
         let is_direct = match &self.stage {
             Stage::Plain(plain) => plain.columns.is_sorted(),
@@ -155,7 +156,7 @@ impl<'o> TableBuilder<'o> {
         self.table.label_place().filter(|_| is_direct)
     }
 
-    /// Returns for each column whether a missing cell in it decides about the row.
+    /// For each column, whether a missing cell in it decides what becomes of the row.
     fn deciding(&self) -> Vec<bool> {
         let read = |at| self.table.label == Some(at) || self.reads(at);
         match decides_rows(self.options.table.missing) {
@@ -171,10 +172,10 @@ impl<'o> TableBuilder<'o> {
             .any(|word| word.as_bytes() == text)
     }
 
-    /// Refuses the table. A preview continues with the next row.
+    /// Refuses the table. With a preview, reading continues with the next row.
     ///
     /// # Errors
-    /// The error, unless the preview keeps the error.
+    /// The error, unless a preview keeps it.
     pub(crate) fn refuse(&mut self, error: FormatError) -> Result<(), FormatError> {
         self.stage = Stage::Refused;
         match self.preview {
@@ -188,7 +189,7 @@ impl<'o> TableBuilder<'o> {
         self.table.label
     }
 
-    /// Fixes the values of +1 and -1, unless the request or an encoding does.
+    /// Fixes the values of +1 and -1, unless the request or an encoding already does.
     ///
     /// # Errors
     /// When a value is no text.
@@ -197,7 +198,8 @@ impl<'o> TableBuilder<'o> {
         labels.try_for_each(|labels| labels.declare(positive, negative))
     }
 
-    /// Declares the values of a column, whether they occur or not. A given encoding has its own values.
+    /// Declares the values of a column, whether they occur or not. If an encoding is given, its own values count
+    /// instead.
     ///
     /// # Errors
     /// When there are too many values.
@@ -235,7 +237,7 @@ impl<'o> TableBuilder<'o> {
         read.or_else(|error| self.refuse(error))
     }
 
-    /// Reads a row of a format without types, whose cells need no look for values that a table cannot hold.
+    /// Reads a row of a format without types, which has no values that a table cannot hold.
     ///
     /// # Errors
     /// The fault with its place.
@@ -248,7 +250,7 @@ impl<'o> TableBuilder<'o> {
         read.or_else(|error| self.refuse(error))
     }
 
-    /// Reads a line of bare cells as a row. Returns false without a change if the line must be read cell by cell.
+    /// Reads a line of bare cells as a row. If it must be read cell by cell, it changes nothing and returns false.
     /// `may_label` tells whether a text can be a label.
     ///
     /// # Errors
@@ -295,7 +297,8 @@ impl<'o> TableBuilder<'o> {
         ended.or_else(|error| self.refuse(error)).map(|()| true)
     }
 
-    /// Reads a row like [`Self::row`]. The columns in `given` ascend. The cells of other plain columns are 0.
+    /// Reads a row like [`Self::row`], but only the columns in `given`, which ascend. In a plain table the other
+    /// cells are 0.
     ///
     /// # Errors
     /// The fault with its place.
@@ -305,7 +308,7 @@ impl<'o> TableBuilder<'o> {
         cell: impl Fn(usize) -> Cell<&'c [u8]>,
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
-        // The columns of a given encoding need not ascend.
+        // The columns of a given encoding need not be in ascending order.
         let given = Some(given).filter(|_| self.options.table.encoding.is_none());
         let read = self.read_row(given, cell, place);
         read.or_else(|error| self.refuse(error))
@@ -377,7 +380,7 @@ impl<'o> TableBuilder<'o> {
         read.map_err(placed)
     }
 
-    /// Returns the fault of a cell that must be a number of the given encoding, if there is one.
+    /// The fault of a cell that must be a number under the given encoding, if an encoding is given.
     fn no_number(&self, feature: usize, at: usize, cell: &Cell<&[u8]>) -> Option<Fault> {
         let text = &cell.spelling();
         if self.options.table.numbers_only {
@@ -390,7 +393,7 @@ impl<'o> TableBuilder<'o> {
         Some(why.fault(&self.table.columns[at].name, self.rows, text))
     }
 
-    /// Watches the columns without names that may be no features.
+    /// Watches the columns without names that may turn out to have no features.
     fn watch<'c>(&mut self, cell: &impl Fn(usize) -> Cell<&'c [u8]>) -> Result<(), InColumn> {
         if self.open.is_empty() {
             return Ok(());
@@ -415,14 +418,15 @@ impl<'o> TableBuilder<'o> {
                 (0, fault)
             })?;
         }
-        // While a column is open, rows are read cell by cell. The look at all columns is not repeated for each row.
+        // While we do not know this of some column, rows are read cell by cell. The check of all columns is not
+        // repeated for each row.
         if self.open.len() < before {
             self.label_place = self.direct_place();
         }
         Ok(())
     }
 
-    /// Whether cells of a column are read.
+    /// Whether the cells of a column are read.
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
             Stage::Encoded(..) | Stage::Plain(_) if self.options.table.encoding.is_some() => {
@@ -432,7 +436,7 @@ impl<'o> TableBuilder<'o> {
         }
     }
 
-    /// Refuses a cell without a value. `reason` continues a sentence on the column.
+    /// Refuses a cell that a table cannot hold. `reason` continues a sentence about the column.
     ///
     /// # Errors
     /// As for [`Self::refuse`].
@@ -445,7 +449,7 @@ impl<'o> TableBuilder<'o> {
         self.refuse(fault.placed(Some(place)))
     }
 
-    /// Whether a missing cell leaves the row out.
+    /// Whether the row is left out because of a missing cell.
     fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> Cell<&'c [u8]>) -> Result<bool, InColumn> {
         let missing = self.options.table.missing;
         let counts = |&at: &usize| self.decides[at] && !self.table.columns[at].is_empty();
@@ -493,7 +497,7 @@ impl<'o> TableBuilder<'o> {
     /// Returns the sample of all rows.
     ///
     /// # Errors
-    /// When the kinds or the labels are open, when there is no row, or when a limit is exceeded.
+    /// When the kinds or the labels remain undecided, when there is no row, or when a limit is exceeded.
     pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
         let (table, options) = (self.table, self.options);
         if let Some(preview) = self.preview {

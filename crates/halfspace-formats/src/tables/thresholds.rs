@@ -1,8 +1,9 @@
 //! The thresholds of number columns: lower quantiles of their numbers, independent of the order of the rows.
 //!
-//! The quantile at q is the number at place floor(q (m - 1)) of the m sorted numbers, from 0. A column of few numbers
-//! keeps and sorts them. The numbers of a longer column are counted by their bytes from the highest to the lowest:
-//! eight passes over the rows, and 2 KiB of memory per quantile, which is less than 8 bytes per number.
+//! The quantile at q is the number at position floor(q (m - 1)) of the m sorted numbers, counted from 0. If a column
+//! has few numbers, they are kept and sorted. In a longer column they are counted by their bytes, from the highest to
+//! the lowest. This takes eight passes over the rows and 2 KiB of memory per quantile, which is less than 8 bytes per
+//! number.
 
 /// Bits of a number that one pass fixes.
 const DIGIT_BITS: u32 = 8;
@@ -20,16 +21,16 @@ pub(crate) enum QuantileSearch {
 
 /// The numbers of a long column.
 pub(crate) struct CountedNumbers {
-    /// The place of each quantile among the numbers with its prefix, from 0, and the prefix: the bits of the quantile
+    /// For each quantile its position among the numbers with its prefix, from 0, and this prefix, which is the bits
     /// that the passes so far have fixed. The prefixes ascend.
     quantiles: Vec<(u64, u64)>,
-    /// The different prefixes in ascending order, with a histogram each.
+    /// The different prefixes in ascending order, each with a histogram.
     histograms: Vec<(u64, Box<Histogram>)>,
     /// The number of bits of a prefix.
     bits: u32,
 }
 
-/// Returns the places of the quantiles among `count` sorted numbers, from 0.
+/// The positions of the quantiles among `count` sorted numbers, from 0.
 fn places(count: u64, bins: u32) -> impl Iterator<Item = u64> {
     (1..=bins).map(move |k| {
         let place = u128::from(count.saturating_sub(1)) * u128::from(k) / u128::from(bins + 1);
@@ -75,7 +76,7 @@ impl QuantileSearch {
         }
     }
 
-    /// Sees a number in the present pass.
+    /// Takes a number in the current pass.
     pub(crate) fn see(&mut self, number: f64) {
         let key = ordered(number);
         match self {
@@ -92,7 +93,7 @@ impl QuantileSearch {
         }
     }
 
-    /// Returns the quantiles above `minimum` after all passes, in ascending order without repeats.
+    /// The quantiles above `minimum`, after all passes, in ascending order and each only once.
     pub(crate) fn finish(self, minimum: f64) -> Vec<f64> {
         let keys: Vec<u64> = match self {
             Self::Kept { mut keys, bins } => {
@@ -168,7 +169,7 @@ impl CountedNumbers {
     }
 }
 
-/// Maps numbers to integers in the same order.
+/// Maps numbers to integers that have the same order.
 fn ordered(number: f64) -> u64 {
     // Adding 0.0 turns -0.0 into 0.0.
     let bits = (number + 0.0).to_bits();
@@ -210,7 +211,7 @@ mod tests {
             bins in 1..12_u32,
             digits in 0..9_i32,
         ) {
-            // A column of few numbers keeps them, and rounded numbers repeat.
+            // A column of few numbers keeps them, and rounded numbers occur repeatedly.
             let unit = 10_f64.powi(digits);
             numbers.iter_mut().for_each(|number| *number = (*number * unit).round() / unit);
             let found = thresholds(&numbers, bins);

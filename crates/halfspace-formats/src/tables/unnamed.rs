@@ -1,17 +1,19 @@
-//! Columns without names that may be no features: one that counts the rows, or one without a value.
+//! Finds columns without names that are no features, because they count the rows or have no value.
 
 use crate::cell::Cell;
 
-/// The rows after which a first column counts them in a table without names. Of two rows the numbers 0 and 1 may be
-/// bits. A column without a name beside columns with names is no feature that someone meant, so one row is enough.
+/// In a table without names, a first column must count this many rows before we take it for a row number, because
+/// with two rows the numbers 0 and 1 may be bits. If the other columns have names, nobody meant a column without one
+/// as a feature, so there one row is enough.
 const COUNTED_ROWS_MIN: u64 = 3;
 
-/// What the rows so far tell about a column without a name, which may be no feature.
+/// What the rows so far tell about a column without a name.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Unnamed {
-    /// The column has a name, or its cells are values.
+    /// The column is a feature, because it has a name or its cells are values.
     No,
-    /// No row so far. A column may count the rows after so many of them, or only be empty.
+    /// No row so far. The column may count the rows, which is accepted after `counts_from` of them, or it may only be
+    /// empty.
     Begins { counts_from: Option<u64> },
     /// Every cell was the number of its row.
     Counts {
@@ -38,7 +40,7 @@ impl Unnamed {
         }
     }
 
-    /// Reads the next cell. The rows are counted from 0 or from 1.
+    /// Reads the next cell. A column may count the rows from 0 or from 1.
     pub(crate) fn after(self, cell: &Cell<&[u8]>) -> Self {
         let number = || {
             let number = cell.number().ok();
@@ -69,7 +71,7 @@ impl Unnamed {
         }
     }
 
-    /// The reason why the column is no feature, as the rows so far tell.
+    /// The reason why the column is no feature, as far as the rows tell by now.
     pub(crate) fn no_feature(self) -> Option<&'static str> {
         match self {
             Self::Counts {

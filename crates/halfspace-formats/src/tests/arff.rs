@@ -36,7 +36,7 @@ fn nominal_attributes_have_a_feature_a_declared_value() {
         "red,x,1,yes\n% between\n 'dark blue' , x ,0, \"no\" % after\n\n\"it's\",x,1,no\r\n",
     );
     let parsed = read(Format::Arff, &body).expect("good");
-    // The features of the values stand in the order of their spellings, as in the table of a CSV file.
+    // The features of the values are in the order of their spellings, as in the table of a CSV file.
     assert_eq!(rows(&parsed.data), ["00111", "10010", "01011"]);
     assert_eq!(labels(&parsed.data), "100");
     assert_eq!(parsed.zero_bit_value, 0.0);
@@ -136,7 +136,7 @@ fn numbers_are_read_as_they_are() {
     assert_eq!(labels(&parsed.data), "10");
     assert_eq!(parsed.zero_bit_value, -1.0);
     assert_eq!(parsed.class_names(), None);
-    // An omitted value is 0, a third value beside -1 and 1. A nominal attribute adds zeros too.
+    // An omitted value is 0, which is a third value besides -1 and 1. A nominal attribute adds zeros too.
     let parsed = read(Format::Arff, &format!("{signed}{{0 1}}\n")).expect("good");
     assert_eq!(
         rows(&parsed.data),
@@ -184,7 +184,7 @@ fn the_class_is_the_attribute_that_the_options_name() {
         (vec!["01010".into(), "10001".into()], "10".into())
     );
     assert_eq!(first.class_names(), None);
-    // The value p is declared and has a feature, although no row has the value.
+    // The value p is declared and has a feature, although it occurs in no row.
     let named = parsed(LabelsColumn::Named("b".to_owned()));
     assert_eq!(
         (rows(&named.data), labels(&named.data)),

@@ -1,4 +1,4 @@
-//! Tests of XLSX: cells that a table cannot hold, damaged files, and files that stand for more than they may.
+//! Tests of XLSX: cells that a table cannot hold, damaged files, and files that expand to more than they may.
 
 use std::alloc::System;
 use std::io::{Cursor, ErrorKind, Read};
@@ -514,7 +514,7 @@ fn directories_are_bounded() {
     )
     .expect_err("many");
     assert_eq!(error.kind, FormatErrorKind::Unsupported);
-    // The records of ZIP64 state more members than any archive has.
+    // The records of ZIP64 claim more members than any archive has.
     let body = Book::of(&row(&["1", "0"])).bytes();
     let end = memchr::memmem::rfind(&body, b"PK\x05\x06").expect("an end");
     let first = u32::from_le_bytes(body[end + 16..end + 20].try_into().expect("4 bytes"));
@@ -651,7 +651,7 @@ fn a_source_or_a_spool_that_fails_is_told_from_a_bad_body() {
         .map(drop)
         .expect_err("full");
     assert_eq!(error.kind, FormatErrorKind::Spool(ErrorKind::StorageFull));
-    // Memory that the budget does not have is no fault of the body.
+    // If the budget lacks the memory, the body is not at fault.
     let budget = MemoryBudget::new(1 << 20);
     let grant = budget.try_take(1000).expect("a little");
     let long = [body, vec![0; 4 << 20]].concat();

@@ -72,7 +72,7 @@ fn blocks_stand_where_the_header_says() {
     assert_eq!(words[128], labels.words()[2]);
 }
 
-/// The stored data with changed bytes, whose checks match. Only the structure reveals the damage.
+/// The stored data with changed bytes and matching checks, so that only the structure reveals the damage.
 fn forged(good: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut forged = good.to_vec();
     forged[at..at + bytes.len()].copy_from_slice(bytes);
@@ -124,7 +124,8 @@ fn damaged_headers_are_refused() {
     let longer = [good.as_slice(), &[0]].concat();
     let error = read_blocks(longer.as_slice()).expect_err("longer");
     assert!(matches!(error, BlocksError::Trailing));
-    // A header that promises absent rows takes no memory. Its check is part of the checks of the first block.
+    // A header that promises rows which are absent takes no memory. Its check is part of the checks of the first
+    // block.
     assert!(matches!(changed(30, 0x7f), BlocksError::Check { rows, .. } if rows.start == 0));
 }
 
@@ -271,7 +272,7 @@ fn many_classes_are_stored_with_their_names() {
             Err(BlocksError::Header("the classes"))
         ));
         if is_real && n > 3 {
-            // 670,000 flips say no more than those of three features.
+            // Even 670,000 flips say no more than those of three features.
             continue;
         }
         for bit in 0..8 * bytes.len() {

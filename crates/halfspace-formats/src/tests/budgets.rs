@@ -1,4 +1,4 @@
-//! Bodies that stand for more memory than their budget has, and tables of many columns.
+//! Bodies that expand to more memory than their budget has, and tables of many columns.
 
 use halfspace_core::memory::MemoryBudget;
 
@@ -6,11 +6,11 @@ use super::*;
 use crate::readers::json::from_reader;
 use crate::{ContentCoding, DataForm, KindName, Numbers, TableOptions, decoder};
 
-/// The budget of a body, and what a reader may take beyond the budget before the next call that asks.
+/// The budget of a body. A second number says how much more a reader may take before its next call that asks.
 const BUDGET: u64 = 24 << 20;
 const BEYOND: u64 = 3 << 20;
 
-/// The numbers 2 and 3 in so many columns, with a label first.
+/// The numbers 2 and 3 in `columns` columns, after a label.
 fn two_rows(columns: usize) -> String {
     format!("0{}\n1{}\n", ",2".repeat(columns), ",3".repeat(columns))
 }
@@ -143,7 +143,7 @@ fn columns_times_bins_are_refused_before_the_thresholds_are_sought() {
     assert!(peak < 24 << 20, "{peak}");
 }
 
-/// That each search is one pass over the columns shows in the instruction counts: see the work `stated_columns`.
+/// The instruction counts show that each search is one pass over the columns: see the work `stated_columns`.
 #[test]
 fn stated_columns_are_found_in_one_pass() {
     const COLUMNS: usize = 30_000;

@@ -1,7 +1,7 @@
 //! Corpus of the fuzz targets: the bodies that the tests of the formats read.
 //!
-//! The tests write their bodies to the directory in `HALFSPACE_FUZZ_CORPUS` if this variable is set: see
-//! `scripts/fuzz`.
+//! If the variable `HALFSPACE_FUZZ_CORPUS` is set, the tests write their bodies to the directory that it names (see
+//! `scripts/fuzz`).
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -22,15 +22,15 @@ mod input;
 
 use input::Input;
 
-/// Inputs per test and format, since a property test reads hundreds of similar bodies.
+/// Inputs per test and format. There is a limit because a property test reads hundreds of similar bodies.
 const INPUTS_MAX: u32 = 50;
 
 /// Bytes of the longest body in the corpus.
 const BODY_BYTES_MAX: usize = 4000;
 
-/// Reads a body as data, and keeps the bytes that were read for the corpus. A preview must not change the outcome.
+/// Reads a body as data, and adds the bytes that were read to the corpus. A preview must not change the outcome.
 ///
-/// The tables of these tests that have no names have the label first.
+/// In these tests, the tables without names have the label first.
 pub fn parse(format: Format, reader: impl Read, options: &Options) -> Result<Parsed, FormatError> {
     let body = Vec::new();
     let mut kept = RecordingReader { reader, body };
@@ -86,7 +86,7 @@ pub fn keep(format: Format, options: &Options, body: &[u8]) {
     if body.len() > BODY_BYTES_MAX {
         return;
     }
-    // Each test has its own thread, which has the name of the test.
+    // Each test runs on its own thread, which has the name of the test.
     let test = format!("{:?} {format:?}", std::thread::current().name());
     let mut kept = KEPT.lock().unwrap();
     let count = kept.get_or_insert_default().entry(test).or_default();

@@ -1,4 +1,4 @@
-//! What a request says about labels is honoured or refused, in every format.
+//! Whatever a request says about labels is either obeyed or refused, in every format.
 
 use halfspace_core::learners::engine::assume::Assume;
 
@@ -148,7 +148,7 @@ fn positive_is_refused_where_no_label_is_a_value() {
     ] {
         let (_, detail) = refusal(read_new(format, body, &format!("{query}positive=1")));
         assert!(detail.contains("positive"), "{detail}");
-        // A prediction ignores labels, and what a request says about them.
+        // A prediction ignores labels, and also what a request says about them.
         let ignored = read_by(
             format,
             body,
@@ -184,7 +184,7 @@ fn models_without_names_know_their_signs_alone() {
             plain(),
         )
     };
-    // A value that a label has is translated; a value that none has is refused.
+    // A value that a label has is translated, and one that no label has is refused.
     assert_eq!(labels(&csv("1,foo\n0,bar\n", "foo").unwrap().data), "10");
     let (kind, detail) = refusal(csv("1,foo\n0,bar\n", "nope"));
     assert_eq!(kind, FormatErrorKind::TableOption);
@@ -193,7 +193,7 @@ fn models_without_names_know_their_signs_alone() {
         "{detail}"
     );
     assert!(csv("0,bar\n", "foo").is_err());
-    // Its own names may be repeated, but not turned round.
+    // The request may repeat its own names, but not swap them.
     assert_eq!(labels(&csv("0,-1\n", "1").unwrap().data), "0");
     for positive in ["-1", "0"] {
         let (_, detail) = refusal(csv("1,1\n0,-1\n", positive));

@@ -91,7 +91,7 @@ fn libsvm_options_are_kept() {
         &unlabelled,
         &[
             ("1:1\n2:1\n", &["10", "01"], "unlabelled", None),
-            // A comment and the blank lines at the end shift no example.
+            // A comment and the blank lines at the end do not shift any example.
             (
                 "# c\n1:1\n1:0\n2:1\n\n\n",
                 &["10", "00", "01"],
@@ -202,7 +202,7 @@ fn bad_libsvm_is_refused_at_its_place() {
             ("1 1:1x\n", FormatErrorKind::BadValue, Some(at(1, 5))),
             ("1 1:nan\n", FormatErrorKind::BadValue, Some(at(1, 5))),
             ("1 1:1e999\n", FormatErrorKind::BadValue, Some(at(1, 5))),
-            // One value other than 1, 0 and -1 may mean either label, and so may three values.
+            // A single value other than 1, 0 and -1 may mean either label, and so may three values.
             ("2 1:1\n", FormatErrorKind::TableOption, None),
             (
                 "1 1:1\n  yes 1:1\n",

@@ -1,5 +1,4 @@
-//! Tests of NDJSON in portions: a source that blocks after every byte gives the same examples as the whole
-//! body.
+//! Tests of NDJSON in portions: a source that blocks after every byte gives the same examples as the whole body.
 
 use std::io::{self, Read, Write};
 
@@ -33,8 +32,7 @@ fn options(n: usize, values: Option<RowsKind>) -> Options {
     }
 }
 
-/// Returns all portions of a body. Each read takes at most `lines_max` lines and ends when the source has no
-/// more for now.
+/// All portions of a body. Each read takes at most `lines_max` lines, and ends when the source has no more for now.
 fn portions(
     coding: ContentCoding,
     body: &[u8],

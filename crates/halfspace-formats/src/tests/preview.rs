@@ -106,7 +106,7 @@ fn a_table_without_a_label_shows_all_columns() {
     assert_eq!(labels(&parsed.unwrap().data), "010");
 }
 
-/// Every refused column has its reason. Rows after the first refused cell count.
+/// Every refused column has its reason, and rows after the first refused cell count.
 #[test]
 fn a_refused_cell_does_not_end_the_preview() {
     let mut body = "name,price,size,class\n".to_owned();
@@ -141,7 +141,7 @@ fn a_refused_cell_does_not_end_the_preview() {
     );
 }
 
-/// A fault of the text ends the preview with the rows before.
+/// A fault of the text ends the preview, which shows the rows before it.
 #[test]
 fn a_broken_line_ends_the_preview() {
     let (error, shown) = refusal(Format::Csv, "a,class\n1,x\n2,y\n3\n4,x\n", "");
@@ -150,7 +150,7 @@ fn a_broken_line_ends_the_preview() {
         (FormatErrorKind::UnequalLength, json!(2))
     );
     assert_eq!(each(&shown, "kind"), json!(["number", null]));
-    // The first of two faults refuses the table.
+    // The first of two faults is the one that refuses the table.
     let (error, _) = refusal(Format::Csv, "a,b\n1,x\n3\n", "");
     assert!(error.detail.contains("No column is named label"), "{error}");
     // A limit that is exceeded later does not change the refusal.
@@ -168,7 +168,8 @@ fn a_broken_line_ends_the_preview() {
     );
 }
 
-/// `kinds` is exactly the list of the kinds that the option accepts: each kind is tried, under several options.
+/// `kinds` lists exactly the kinds that the option accepts. To see this, the test tries each kind under several
+/// options.
 #[test]
 fn each_listed_kind_is_accepted_and_no_other() {
     let distinct =
@@ -252,7 +253,7 @@ fn each_listed_kind_is_accepted_and_no_other() {
     assert!(tried > 500, "{tried}");
 }
 
-/// A column is shown as a reason for the refusal, or the table is read with the shown kind.
+/// Either a column is shown as a reason for the refusal, or the table is read with the shown kind.
 #[test]
 fn shown_kinds_are_those_of_the_encoding() {
     for (body, query) in [
@@ -429,7 +430,7 @@ fn other_data_show_their_examples() {
     );
 }
 
-/// The first rows come from the spool too, and the pass ends after them.
+/// The first rows come from the spool too, and the pass over it ends after them.
 #[test]
 fn spooled_examples_are_shown() {
     let body: String = (0..500)

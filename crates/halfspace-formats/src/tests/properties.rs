@@ -1,4 +1,4 @@
-//! Properties of arbitrary data and arbitrary bytes.
+//! Properties that hold for arbitrary data and arbitrary bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -154,8 +154,8 @@ proptest! {
             (Format::Npy, npy(&rows)),
         ] {
             let data = parse(format, body.as_slice(), &options).expect("good").data;
-            // LIBSVM leaves zeros out, so rows of only -1, 0 and 1 may be read as Boolean. In that case the
-            // data and their digests differ.
+            // LIBSVM leaves zeros out, so rows of only -1, 0 and 1 may be read as Boolean. Then the data and their
+            // digests differ.
             if matches!(data.features(), Features::Boolean(_))
                 == matches!(expected.features(), Features::Boolean(_))
             {
@@ -297,7 +297,7 @@ proptest! {
     }
 }
 
-/// Passes bytes to every reader, to check that no reader panics.
+/// Passes bytes to every reader, to check that none panics.
 fn try_everything(bytes: &[u8]) {
     let labels = [
         None,
@@ -364,7 +364,7 @@ fn cells() -> impl Strategy<Value = Vec<Vec<String>>> {
 }
 
 proptest! {
-    /// A blank before the first cell makes each line one that is read cell by cell.
+    /// With a blank before its first cell, a line is read cell by cell.
     #[test]
     fn bare_lines_are_read_as_cells_are(
         rows in cells(),

@@ -1,5 +1,7 @@
-//! What was read once is read again: under its encoding a table gives the same features and labels, as a whole and row
-//! by row. What would be read as something else is refused, with the option that helps.
+//! A table that was read once gives the same features and labels when it is read again under its encoding, as a whole
+//! and row by row.
+//!
+//! If a value would be read differently, it is refused, and the message names the option that helps.
 
 use std::sync::Arc;
 
@@ -129,7 +131,7 @@ proptest! {
             let header = if named { Header::True } else { Header::False };
             parse(format, body(format, header, table).as_bytes(), options)
         };
-        // A refusal is an answer too, and names a way out.
+        // A refusal is fine too, if it names a way out.
         let trained = match read(&table, &options) {
             Ok(trained) => trained,
             Err(error) => {
@@ -255,7 +257,7 @@ fn one_number_changes_the_kind_of_its_own_column() {
     assert_eq!(kinds("a,b,class\n0,1,1\n1,0,0\n"), bits);
     let mixed = [KindName::Boolean, KindName::Number];
     assert_eq!(kinds("a,b,class\n0,1,1\n1,1e-9,0\n"), mixed);
-    // The rows before and after the first block.
+    // The rows up to the end of the first block and those after it.
     let body = format!("a,b,class\n{}1,1e-9,0\n", "0,1,1\n".repeat(200));
     assert_eq!(kinds(&body), mixed);
     let body = format!("a,b,class\n0,1e-9,1\n{}2,0,0\n", "0,1,1\n".repeat(200));
@@ -424,7 +426,7 @@ fn a_few_words_in_a_column_of_numbers_need_an_option() {
     assert_eq!(values(&table(body, &again).0), values(&trained));
     let (_, encoding) = table(body, &query(&[("kinds", "w:nominal")]));
     assert_eq!(encoding.n(), 5);
-    // Small numbers that come again are words beside others, and so are codes.
+    // Small numbers that occur repeatedly are words next to other words, and so are codes.
     let doors = "doors,class\n2,no\n3,no\n4,yes\n5more,yes\n"
         .replace("doors,class\n", "")
         .repeat(5);

@@ -1,4 +1,5 @@
-//! One table in the spellings of spreadsheets and data tools: every spelling has one digest and the same features.
+//! One table in the spellings of spreadsheets and data tools, all of which have the same digest and the same
+//! features.
 
 use super::workbooks::{Book, row};
 use super::*;
@@ -18,7 +19,7 @@ fn grid() -> Grid {
     rows.map(|row| row.map(str::to_owned).to_vec()).to_vec()
 }
 
-/// The grid with other texts in one column below the name.
+/// The grid with other texts in one column, below its name.
 fn with(column: usize, texts: [&str; 4]) -> Grid {
     let mut grid = grid();
     for (row, text) in grid[1..].iter_mut().zip(texts) {
@@ -27,7 +28,7 @@ fn with(column: usize, texts: [&str; 4]) -> Grid {
     grid
 }
 
-/// The grid with a further column in front.
+/// The grid with one more column in front.
 fn numbered(texts: [&str; 5]) -> Grid {
     let mut grid = grid();
     for (row, text) in grid.iter_mut().zip(texts) {
@@ -36,7 +37,7 @@ fn numbered(texts: [&str; 5]) -> Grid {
     grid
 }
 
-/// The grid with the label column at this place and under this name.
+/// The grid with the label column at this position and under this name.
 fn labelled_at(place: usize, name: &str) -> Grid {
     let mut grid = grid();
     grid[0][0] = name.to_owned();
@@ -83,7 +84,7 @@ fn objects(grid: &Grid, are_texts: bool) -> Vec<String> {
     grid[1..].iter().map(object).collect()
 }
 
-/// Every spelling with the options that the spelling needs.
+/// Every spelling, with the options that it needs.
 fn spellings() -> Vec<(Format, &'static str, Vec<u8>)> {
     use Format::{Csv, Json, Ndjson, Tsv, Xlsx};
     let base = grid();
@@ -187,7 +188,7 @@ fn every_spelling_has_one_digest() {
             let found = (digest(&parsed.data, None), parsed.feature_names);
             let (expected, name) = seen.get_or_insert_with(|| (found.clone(), named));
             assert_eq!(found, *expected, "{options} {shown}");
-            // The names of the classes belong to the digest.
+            // The names of the classes are part of the digest.
             let names = parsed
                 .classes
                 .as_ref()

@@ -17,7 +17,7 @@ fn spool(memory_bytes_max: u64) -> Spool {
     Spool::new(memory_bytes_max, || Ok(Cursor::new(Vec::new())))
 }
 
-/// Returns the stored form of a body and all facts about the body.
+/// The stored form of a body, and all facts about it.
 fn stored(mut parsed: Parsed<ParsedRows>) -> (Vec<u8>, Stored, Parsed<()>) {
     let mut bytes = Vec::new();
     let stored = parsed
@@ -31,8 +31,7 @@ fn is_spooled(parsed: &Parsed<ParsedRows>) -> bool {
     matches!(parsed.data, ParsedRows::Spooled(_))
 }
 
-/// Reads a body through a spool and compares the result with a read into memory. Returns whether the spool
-/// was used.
+/// Reads a body through a spool, compares the result with a read into memory, and returns whether the spool was used.
 fn check(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
     let options = &first_label(format, options);
     let expected = parse(format, body, options).expect("good").into();
@@ -57,7 +56,7 @@ impl Write for Target {
     }
 }
 
-/// Reads a body through a spool with a target and compares the target and the facts with a read into memory. Returns
+/// Reads a body through a spool with a target, and compares the target and the facts with a read into memory. Returns
 /// whether the rows were written to the target.
 fn check_target(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
     let options = &first_label(format, options);
@@ -115,7 +114,7 @@ fn rows_of_a_stated_number_are_written_to_the_target() {
     }
 }
 
-/// The kind of the data is unknown while packed rows leave memory.
+/// While packed rows leave memory, the kind of the data is not known yet.
 #[test]
 fn rows_that_turn_out_real_late_are_not_written_to_the_target() {
     let value = |row: usize, _| if row == 300 { 0.5 } else { (row % 2) as f64 };
@@ -243,7 +242,7 @@ fn real_rows_of_all_lengths_are_spooled() {
     }
 }
 
-/// The last row determines the length of all short rows before it, which stay short in memory.
+/// The last row determines the length of all short rows before it, but in memory they stay short.
 #[test]
 fn few_values_take_the_room_of_few() {
     let options = Options::default();
@@ -439,8 +438,8 @@ impl Write for MeasuredSpool {
     }
 }
 
-/// Reads a body while at most `room` bytes can be reserved. Returns the result, the largest reservation that
-/// was requested, and the number of spooled bytes.
+/// Reads a body while at most `room` bytes can be reserved. Returns the result, the largest reservation that was
+/// requested, and the number of spooled bytes.
 fn gather_reserving(
     format: Format,
     body: &[u8],

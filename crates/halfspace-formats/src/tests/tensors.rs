@@ -33,7 +33,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Reads a tensor from pieces. Pieces of one byte reach the parser alone, because an element is never whole.
+/// Reads a tensor from pieces. With pieces of one byte no element is ever whole, so the parser alone reads it.
 fn tensor_in_pieces(
     body: &str,
     n: usize,

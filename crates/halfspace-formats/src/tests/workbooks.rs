@@ -25,7 +25,7 @@ pub fn archive(parts: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A list of relationships: the number of each is its place, as in `r1`.
+/// A list of relationships. Each is numbered by its position, as in `r1`.
 pub fn relationships(list: &[(&str, &str)]) -> String {
     let one = |(number, (kind, target)): (usize, &(&str, &str))| {
         format!(r#"<Relationship Id="r{number}" Type="{RELATED}/{kind}" Target="{target}"/>"#)
@@ -220,14 +220,14 @@ fn numbers_keep_their_doubles() {
     let book = Book::of(&rows.map(|cells| row(&cells)).concat());
     let csv = rows.map(|cells| cells.join(",")).join("\n");
     same(&book, &csv, &Options::default());
-    // Text with a decimal comma is a number only if the request says so, and number cells are numbers in either case.
+    // Text with a decimal comma is a number only if the request says so. Number cells are numbers in either case.
     let book = Book::of(&[row(&["y", "a"]), row(&["1", "0.5"]), row(&["0", "1,5"])].concat());
     let comma = with(TableOptions {
         decimal: Some(DecimalMark::Comma),
         ..TableOptions::default()
     });
     same(&book, "y;a\n1;0,5\n0;1,5\n", &comma);
-    // A number as a label or a word is written as a person would.
+    // A number as a label or a word is spelled as a person would write it.
     let book = Book::of(
         &[
             row(&["y", "a"]),

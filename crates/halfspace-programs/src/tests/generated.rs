@@ -1,7 +1,7 @@
 //! The differential test: the learners of the catalogue on generated tables, with cells that attack the readers.
 //!
-//! A new learner, a new kind of hypothesis or a new reading is tested as soon as the catalogue has it. The labels of
-//! the service come from its own readers. A row with a cell that the service refuses has no label.
+//! As soon as the catalogue has a new learner, a new kind of hypothesis or a new reading, it is tested here too. The
+//! labels of the service come from its own readers. If the service refuses a cell, the row has no label.
 
 use std::collections::HashSet;
 
@@ -335,7 +335,7 @@ impl Table {
         halfspace_formats::parse(Format::Ndjson, lines.as_bytes(), &options)
     }
 
-    /// The text of a file. Some cells have quotes without need.
+    /// The text of a file. Some cells are quoted without need.
     fn csv(&self, rows: &[Vec<String>], rng: &mut StdRng) -> String {
         let names: Vec<String> = match &self.encoding {
             Some(encoding) => encoding
@@ -364,8 +364,8 @@ impl Table {
         csv
     }
 
-    /// A table of a database: the names, and the cells with the type that holds them. Cells of columns of numbers are
-    /// numbers if `is_typed`.
+    /// A table of a database: the names, and the cells with types that can hold them. If `is_typed`, columns of
+    /// numbers hold numbers instead of texts.
     fn database(&self, rows: &[Vec<String>], is_typed: bool) -> Value {
         let columns: Vec<(String, bool)> = match &self.encoding {
             None => (0..self.n)
@@ -484,7 +484,8 @@ fn kind(hypothesis: &Hypothesis) -> String {
     format!("{name} {detail}")
 }
 
-/// Labels of a program for rows of which every one has a label, or with `None` for rows of a query without a label.
+/// The labels that a program gives. Either every row has a label, or they come from a query, where `None` is a row
+/// without one.
 fn program_answers(
     language: Language,
     place: &Place,
@@ -522,7 +523,7 @@ fn program_answers(
     }
 }
 
-/// Fills a table and runs the query, in SQLite or through psql. Backslashes have a meaning in half of the servers.
+/// Fills a table and runs the query, in SQLite or through psql. In half of the servers backslashes are escapes.
 const QUERY: &str = r##"
 import csv, io, json, sqlite3, subprocess, sys
 base = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -562,8 +563,8 @@ sys.stdout.reconfigure(encoding="utf-8")
 print("\n".join(str(label) for label in labels))
 "##;
 
-/// Compares the programs of a language with the service. Returns the kinds that the language stated, or none if its
-/// engine is absent.
+/// Compares the programs of a language with the service. Returns the kinds that the language stated, or none if the
+/// machine lacks its engine.
 fn compared(
     language: Language,
     rows: usize,
@@ -574,7 +575,7 @@ fn compared(
     for seed in seeds {
         for shape in SHAPES {
             let rng = &mut StdRng::seed_from_u64(seed);
-            // The same columns twice: numbers from 0 to 1 train every learner, and any numbers are predicted.
+            // The same columns twice: values from 0 to 1 to train every learner, and any numbers to predict.
             let trained = shape.table(&mut StdRng::seed_from_u64(seed), 150, false);
             let mut table = shape.table(&mut StdRng::seed_from_u64(seed), 0, true);
             table.rows = (0..rows).map(|_| shape.row(&table, rng, true)).collect();
@@ -654,7 +655,8 @@ fn differ(table: &Table, answers: &str, expected: &[&str], context: &str) -> ! {
     panic!("{context}: the program says more: {rest:?}");
 }
 
-/// Every kind that the catalogue learns is stated by Python, and by the other languages unless its numbers are refused.
+/// Checks that Python states every kind that the catalogue learns, and that the other languages do unless they refuse
+/// its numbers.
 fn states(language: Language, rows: usize, seeds: std::ops::Range<u64>, least: &[&str]) {
     if let Some(stated) = compared(language, rows, seeds) {
         for kind in least {
@@ -718,7 +720,8 @@ fn ten_thousand_rows_have_the_labels_of_the_service() {
     }
 }
 
-/// Each odd cell alone in a row that has a label otherwise: the label of the service, or none.
+/// Puts each odd cell alone into a row that otherwise has a label. The answer must be the label of the service, or
+/// none.
 fn odd_cells(language: Language) {
     let place = Place::new(&format!("odd-{}", language.name()));
     let rng = &mut StdRng::seed_from_u64(3);

@@ -1,6 +1,6 @@
 //! Values in bulk: whole rows of bits or numbers, and runs of bits inside a dense row.
 //!
-//! The rules are the same as for single values. The cost of bits is per word instead of per value.
+//! The rules are the same as for single values, but bits are handled per word instead of per value.
 
 use halfspace_core::bits::{WORD_BITS, pack_ascii, words_for};
 
@@ -85,8 +85,8 @@ impl SampleBuilder {
         self.rules.zero_seen = self.rules.zero_seen || bits.count_ones() as usize != count;
     }
 
-    /// Sets the whole row from finite numbers. Returns false without a change if the numbers would make the data real.
-    /// The builder must take rows of this length.
+    /// Sets the whole row from finite numbers. If they would make the data real, it returns false and changes
+    /// nothing. The builder must take rows of this length.
     pub(crate) fn set_numbers(&mut self, values: &[f64]) -> bool {
         debug_assert!(self.takes_rows(values.len()) && self.row.filled == 0);
         if self.packed() {

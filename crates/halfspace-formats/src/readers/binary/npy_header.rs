@@ -1,12 +1,11 @@
 //! Header of a `.npy` file: the kind of the values and the shape of the array, read and written.
 //!
-//! A header consists of the magic, a version, a length, and the text of a Python dictionary with exactly the
-//! keys `descr`, `fortran_order` and `shape`. Versions 1.0 to 3.0 differ in the size of the length and in the
-//! encoding of the text. The text for an array of numbers is always ASCII. Source: `NumPy`, NEP 1 and
-//! `numpy.lib.format`.
+//! A header consists of the magic, a version, a length, and the text of a Python dictionary with exactly the keys
+//! `descr`, `fortran_order` and `shape`. Versions 1.0 to 3.0 differ in the size of the length and in the encoding of
+//! the text, but for an array of numbers the text is always ASCII. Source: `NumPy`, NEP 1 and `numpy.lib.format`.
 //!
-//! `npyz` does not fit. The errors of that crate have no location in the body. A header that declares 4 GiB
-//! makes that crate allocate them.
+//! We do not use `npyz`, because its errors have no location in the body, and a header that declares 4 GiB makes it
+//! allocate them.
 
 use std::io::{ErrorKind, Read};
 
@@ -14,7 +13,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Bytes of the longest accepted header. The header of an array of numbers is far shorter.
+/// Bytes of the longest accepted header, far more than an array of numbers needs.
 const HEADER_BYTES_MAX: u32 = 0xffff;
 
 /// Content of a header whose array can be read.
@@ -87,8 +86,7 @@ impl ValueKind {
     }
 }
 
-/// Returns the header of an array in C order, version 1.0. The values follow the header. `dtype` names their
-/// type, such as `<f8`.
+/// The header of an array in C order, version 1.0, which the values follow. `dtype` names their type, such as `<f8`.
 pub fn npy_header(dtype: &str, shape: &[usize]) -> Vec<u8> {
     let lengths: Vec<_> = shape.iter().map(usize::to_string).collect();
     // Python reads one number in parentheses as a number, unless a comma follows.

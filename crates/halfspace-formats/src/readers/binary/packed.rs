@@ -1,7 +1,6 @@
-//! Packed bits in the layout of other programs: rows padded to whole bytes, most or least significant bit
-//! first.
+//! Packed bits in the layout of other programs: rows padded to whole bytes, most or least significant bit first.
 //!
-//! The module reads the JSON form `packed` and unpacks the rows of octet bodies.
+//! This module reads the JSON form `packed`, and unpacks the rows of octet bodies.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

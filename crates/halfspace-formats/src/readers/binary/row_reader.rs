@@ -33,8 +33,8 @@ impl<R: Read> RowReader<R> {
         }
     }
 
-    /// Returns the next row and its position in the body, or `None` at the end. An incomplete row at the end
-    /// counts in [`Self::left`].
+    /// Returns the next row and its position in the body, or `None` at the end. An incomplete last row is not
+    /// returned, but counts in [`Self::left`].
     ///
     /// # Errors
     /// The errors of the source.

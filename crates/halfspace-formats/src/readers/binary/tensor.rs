@@ -1,10 +1,9 @@
-//! Tensors of the Open Inference Protocol, version 2: examples as a list of numbers, flat or nested, or as
-//! the octets of the protocol's binary extension.
+//! Tensors of the Open Inference Protocol, version 2: examples as a list of numbers, flat or nested, or as the octets
+//! of the protocol's binary extension.
 //!
-//! One tensor holds all examples in the shape `[rows, n]`, or a single example in the shape `[n]`. The model
-//! fixes n before the body is read, so a list goes straight into the sample. The datatype and the shape may
-//! follow the list in the body, and are compared at the end. Source:
-//! <https://github.com/kserve/open-inference-protocol>.
+//! One tensor holds all examples in the shape `[rows, n]`, or a single example in the shape `[n]`. The model fixes n
+//! before the body is read, so a list goes straight into the sample. Its datatype and shape may follow it in the
+//! body, so we compare them at the end. Source: <https://github.com/kserve/open-inference-protocol>.
 
 use std::fmt;
 use std::io::Read;
@@ -36,7 +35,7 @@ pub struct TensorList {
     values: u64,
     /// Number of rows read, if the list is nested.
     rows: Option<u64>,
-    /// The first row whose length is not n, and that length. Later values are not kept.
+    /// The first row whose length is not n, and this length. Values after it are not kept.
     ragged: Option<(u64, u64)>,
     /// For each datatype, the first value that the datatype does not allow.
     misfits: [Option<DatatypeMismatch>; Datatype::ALL.len()],
@@ -63,7 +62,7 @@ impl TensorList {
     }
 
     /// Converts the list to `rows` examples of n features each. `is_matrix` tells whether the shape has two
-    /// dimensions. A shape of one dimension allows no nested list.
+    /// dimensions. If it has one, the list must not be nested.
     ///
     /// # Errors
     /// A value that the datatype does not allow, or a list that does not match the shape.
@@ -142,8 +141,8 @@ impl TensorList {
     }
 }
 
-/// Rounds each number to the nearest 32-bit float. JSON may write a 32-bit float with too few digits to
-/// identify the same double. The rounded number equals the number in the binary extension.
+/// Rounds each number to the nearest 32-bit float. JSON may write a 32-bit float with too few digits to identify the
+/// same double, but the rounded number equals the one in the binary extension.
 fn rounded(parsed: Parsed) -> Parsed {
     let Features::Real(matrix) = parsed.data.features() else {
         return parsed;
@@ -231,8 +230,8 @@ fn raise_at<E: de::Error>((at, fault): InList) -> E {
 }
 
 impl TensorList {
-    /// Takes plain elements from the window before the parser reads them. `in_row` counts the elements of the row so
-    /// far, or is `None` outside of rows. Returns the number of elements.
+    /// Takes plain elements from the window before the parser reads them, and returns their number. `in_row` counts
+    /// the elements of the row so far, or is `None` outside of rows.
     fn take_elements(&mut self, window: &SharedWindow, in_row: Option<u64>) -> Result<u64, InList> {
         let mut window = window.borrow_mut();
         let text = window.pending();
@@ -297,7 +296,7 @@ impl TensorList {
         (count > 0).then_some((word, count, bytes))
     }
 
-    /// Adds an element. `before` counts the elements of the row, or is `None` outside of rows.
+    /// Adds an element. `before` counts the elements of its row before it, or is `None` outside of rows.
     fn add(&mut self, written: Written, before: Option<u64>) -> Result<(), Fault> {
         // Values after the end of a row, or after a row of another length, are not kept.
         if before.is_some_and(|before| self.ragged.is_some() || before >= self.n as u64) {
@@ -307,7 +306,7 @@ impl TensorList {
         self.end_flat_row(before)
     }
 
-    /// Ends a row outside of lists of rows, if the row is whole.
+    /// Ends a row of a flat list if it is whole.
     fn end_flat_row(&mut self, before: Option<u64>) -> Result<(), Fault> {
         match before.is_none() && self.values.is_multiple_of(self.n as u64) {
             true => self.builder.end_row(None),

@@ -91,8 +91,7 @@ impl Datatype {
         }
     }
 
-    /// Returns the least and the largest whole number that both the datatype and a double represent, or
-    /// `None` for floats.
+    /// The least and the largest whole number that both the datatype and a double represent, or `None` for floats.
     fn bounds(self) -> Option<(f64, f64)> {
         let exact = EXACT_MAX as f64;
         match self {

@@ -1,8 +1,9 @@
 //! Elements of a tensor in JSON, read from the bytes without a parser in between.
 //!
-//! Only plain elements are read: numbers with at most 15 digits or a fraction, `true` and `false`, each followed by a
-//! comma and the beginning of another element. The JSON parser reads the others and knows all faults of the text. The
-//! parser would accept a list in place of a list that ends with a comma, if the element before the comma were gone.
+//! Only plain elements are read here: numbers with at most 15 digits or a fraction, `true` and `false`. The JSON
+//! parser reads all others, and it alone knows the faults of the text. A plain element must be followed by a comma
+//! and the beginning of another element. Otherwise `[1,]` would lose its 1 and its comma, and the parser would accept
+//! the rest as a list.
 
 use halfspace_core::bits::WORD_BITS;
 
@@ -12,7 +13,7 @@ use crate::readers::binary::tensor_datatype::Written;
 /// Digits of a whole number that a double always represents.
 const DIGITS_MAX: usize = 15;
 
-/// Reads a plain element and the comma after the element. Returns the element and the bytes of both.
+/// Reads a plain element and the comma after it, and returns the element and the bytes of both.
 #[inline]
 pub(crate) fn element(text: &[u8]) -> Option<(Written, usize)> {
     let start = blanks(text);
@@ -66,8 +67,8 @@ fn number(text: &[u8]) -> Option<(Written, usize)> {
     }
 }
 
-/// Packs at most `count` elements that are 0, 1, 0.0 or 1.0 and end with a comma. With `has_words` the elements may be
-/// `true` or `false` too. Returns the bits, their number and the bytes of the elements.
+/// Packs at most `count` elements that are 0, 1, 0.0 or 1.0 and end with a comma. With `has_words` they may also be
+/// `true` or `false`. Returns the bits, their number and the bytes of the elements.
 pub(crate) fn short_bits(text: &[u8], count: usize, has_words: bool) -> (u64, usize, usize) {
     let (mut word, mut packed, mut at, mut last) = (0, 0, 0, 0);
     while packed < count {
@@ -93,9 +94,10 @@ pub(crate) fn short_bits(text: &[u8], count: usize, has_words: bool) -> (u64, us
     (word, packed, at)
 }
 
-/// Reads `true` or `false` and the comma, if at least eight bytes are left. Returns the bit and the bytes of both.
+/// Reads `true` or `false` and the comma, if at least eight bytes are left, and returns the bit and the bytes of
+/// both.
 ///
-/// A branch for each word would be mispredicted for half of random words.
+/// It does not branch on the word, because with random words the branch would be mispredicted half of the time.
 fn truth(text: &[u8]) -> Option<(u8, usize)> {
     let eight = u64::from_le_bytes(*text.first_chunk()?);
     let is_true = eight << 24 == u64::from_le_bytes(*b"\0\0\0true,");
@@ -122,7 +124,7 @@ fn close_or_spaced_bits(text: &[u8]) -> Option<(u64, usize)> {
             return Some((word, 2 * WORD_BITS));
         }
     }
-    // The blank may stand before or after the first digit, because the reader may stop on either side of a blank.
+    // The blank may be before or after the first digit, because the reader may stop on either side of a blank.
     match text.first() {
         Some(b' ') => spaced_bits(text, [*b" 0, 0, 0", *b", 0, 0, ", *b"0, 0, 0,"], 1),
         _ => spaced_bits(text, [*b"0, 0, 0,", *b" 0, 0, 0", *b", 0, 0, "], 0),
@@ -134,9 +136,9 @@ fn close_or_spaced_bits(text: &[u8]) -> Option<(u64, usize)> {
 fn spaced_bits(text: &[u8], spelling: [[u8; 8]; 3], first: usize) -> Option<(u64, usize)> {
     const EACH: u64 = u64::MAX / 0xff;
     let spelling = spelling.map(u64::from_le_bytes);
-    // Bit 0 of a digit may differ, and a digit is the only byte with bit 4.
+    // Only bit 0 of a digit may differ, and only digits have bit 4.
     let ones = spelling.map(|eight| eight >> 4 & EACH);
-    // The digits of the three words have different places: digit k stands in byte (first + 3 k) % 8.
+    // The digits are at different places in the three words: digit k is byte (first + 3 k) % 8.
     let gather = (0..8).fold(0_u64, |sum, digit| {
         sum | 1 << (56 + digit - 8 * ((first + 3 * digit) % 8))
     });

@@ -1,7 +1,7 @@
 //! JSON forms of data: one object with one key, read into a sample example by example.
 //!
-//! Every reader is a serde visitor. The forms can therefore stand inside any derived request struct, and a
-//! body is read as a stream. Limits and typed faults pass through `scope.rs`.
+//! Every reader is a serde visitor, so you can put the forms anywhere in a derived request struct, and a body is
+//! still read as a stream. Limits and typed faults pass through `scope.rs`.
 
 use std::fmt;
 use std::io::Read;
@@ -46,13 +46,13 @@ pub enum DataForm {
     Dataset {
         /// Id of the dataset as sent. This module does not know which datasets exist.
         id: String,
-        /// Origin that the sender declares, in place of the origin declared with the dataset.
+        /// Origin that the sender declares. It replaces the one declared with the dataset.
         assume: Option<Assume>,
     },
 }
 
-/// Reads a body that is one [`DataForm`]. An option that contradicts the form is refused. The options
-/// `values` and `unlabelled` are ignored.
+/// Reads a body that is one [`DataForm`], and refuses an option that contradicts the form. The options `values` and
+/// `unlabelled` are ignored.
 pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse("JSON", &[FormatOption::LABELS])?;
@@ -122,8 +122,7 @@ fn declared(query: Option<Assume>, body: Option<Assume>) -> Result<Option<Assume
     }
 }
 
-/// Reads a body that is one [`DataForm`] with its examples. The examples stay in memory, so the spool is not
-/// used.
+/// Reads a body that is one [`DataForm`] with its examples. They stay in memory, so the spool is not used.
 pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,

@@ -1,7 +1,7 @@
 //! Depth limit of JSON, checked on the bytes before a parser reads them.
 //!
-//! `serde_json` has a depth limit of its own, which protects the stack. This module enforces the limit of the
-//! service and refuses a deep body wherever the nesting stands.
+//! `serde_json` has its own depth limit, which protects the stack. This module enforces the limit of the service and
+//! refuses a deep body wherever in it the nesting is.
 
 use std::io::{self, Read};
 
@@ -75,7 +75,7 @@ impl DepthCounter {
     }
 }
 
-/// Returns the length of a prefix without quotes, brackets and braces. A longer prefix may have none either.
+/// The length of a prefix without quotes, brackets and braces. It need not be the longest one.
 fn plain_bytes(text: &[u8]) -> usize {
     const EACH: u64 = u64::MAX / 0xff;
     const HIGH: u64 = EACH << 7;
@@ -84,7 +84,7 @@ fn plain_bytes(text: &[u8]) -> usize {
     let (eights, _) = text.as_chunks::<8>();
     let is_plain = |eight: &&[u8; 8]| {
         let bytes = u64::from_le_bytes(**eight);
-        // Without two bits, all brackets and braces are equal. Some letters are too.
+        // Once three bits are set, all brackets and braces are equal. So are some other characters.
         let marks = (bytes | (EACH * 0x26)) ^ (EACH * u64::from(b'}' | 0x26));
         (zero(bytes ^ (EACH * u64::from(b'"'))) | zero(marks)) == 0
     };

@@ -1,6 +1,6 @@
 //! JSON form `generated`: the specification of data that the service draws itself.
 //!
-//! The module checks the ranges of the fields. Another module draws the examples.
+//! This module checks the ranges of the fields. Another module draws the examples.
 
 use halfspace_core::learners::engine::stopping::Sampling;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! JSON documents read as a stream, with the place of every fault.
 //!
-//! Limits reach the visitors of a document through `scope`, and typed faults return the same way.
-//! `Deserialize` itself passes neither.
+//! `Deserialize` passes neither context in nor typed errors out. So the limits reach the visitors of a document
+//! through `scope`, and typed faults return the same way.
 
 pub(crate) mod data_forms;
 pub(crate) mod depth;
@@ -35,7 +35,7 @@ use crate::readers::json::depth::DepthReader;
 use crate::readers::json::scope::TensorScope;
 use crate::readers::json::window::{Window, WindowReader};
 
-/// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
+/// Bytes per read of the source. A buffer is first filled with zeros, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;
 
 /// Documents below this size are parsed as a slice, which is several times faster than a stream.
@@ -46,10 +46,10 @@ const SHOWN_BYTES_MAX: usize = 256;
 
 /// Reads one JSON document, which must be an object.
 ///
-/// A fault of the document carries the pointer of the faulty value. A fault of the text (`Syntax`,
-/// `Truncated`, `TooDeep`) carries line and column. [`super::decoder`] enforces the byte limits.
+/// A fault of the document has the pointer of the faulty value. A fault of the text (`Syntax`, `Truncated`,
+/// `TooDeep`) has line and column. The byte limits are up to [`super::decoder`].
 ///
-/// `T` must not buffer data forms, as `serde`'s `untagged`, `flatten` and internal tags do. The buffer would
+/// `T` must not buffer data forms, as `serde`'s `untagged`, `flatten` and internal tags do, because the buffer would
 /// hold the body in memory and lose the pointer.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub fn from_reader<T: DeserializeOwned>(
     from_reader_of_labels(reader, limits, &LabelRule::New)
 }
 
-/// Reads one JSON document like [`from_reader`], with this rule for the labels of its data.
+/// Reads one JSON document like [`from_reader`], with this rule for the labels in its data.
 ///
 /// # Errors
 /// As for [`from_reader`].
@@ -86,7 +86,7 @@ pub fn from_reader_of_any<T: DeserializeOwned>(
     from_reader_with(reader, limits, LabelNames::beside(labels, None)?)
 }
 
-/// Reads one JSON document like [`from_reader_of_any`]. Labels of its data have this meaning, or none.
+/// Reads one JSON document like [`from_reader_of_any`]. The labels in its data have this meaning, or none.
 pub(crate) fn from_reader_with<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
@@ -180,7 +180,7 @@ fn read<'de, T: DeserializeOwned>(
     Ok(value)
 }
 
-/// Reads an object. `serde` alone would also accept an array that lists the fields in order.
+/// Reads an object. By itself, `serde` would also accept an array that lists the fields in order.
 pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<T, D::Error> {
     value.deserialize_map(Object(PhantomData))
 }
@@ -240,8 +240,8 @@ fn explain(
     }
 }
 
-/// Returns the message of `serde_json` without its place, which the error carries separately. The length is
-/// bounded, since the message repeats field names and values of the body.
+/// The message of `serde_json` without its place, which the error states separately. Its length is bounded, because
+/// it repeats field names and values of the body.
 pub(crate) fn message(error: &serde_json::Error) -> String {
     let mut message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -255,8 +255,8 @@ pub(crate) fn message(error: &serde_json::Error) -> String {
     plain_words(&message)
 }
 
-/// Returns the RFC 6901 pointer of a path. The pointer ends before a key of excessive length. The parser did not see
-/// `hidden` earlier elements of a list at the end of the path.
+/// The RFC 6901 pointer of a path, up to the first key of excessive length. If the path ends in a list, `hidden` is
+/// the number of its earlier elements that the parser did not see.
 fn pointer(path: &Path, hidden: usize) -> String {
     let mut pointer = String::new();
     let mut segments = path.iter().peekable();

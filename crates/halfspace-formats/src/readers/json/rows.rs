@@ -1,8 +1,8 @@
 //! The JSON forms of a table: `{"rows": [{"odor": "n", "size": 3}]}`, and with options of data
 //! `{"table": {"rows": [{"odor": "n", "size": 3}], "labels": "odor"}}`.
 //!
-//! The rows stay text until the options are complete, because a request may name an encoding that the reader does not
-//! know.
+//! The rows stay text until the options are complete, because a request may name an encoding that this reader does
+//! not know.
 
 use std::fmt;
 
@@ -17,10 +17,10 @@ use crate::options::{FormatOption, Options};
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::tables::preview::Preview;
 
-/// The member beside the options that names another table.
+/// The member next to the options that names the encoding of another table.
 const ENCODING: &str = "encoding";
 
-/// The rows of a table as text, and the options beside them.
+/// The rows of a table as text, and the options next to them.
 #[derive(Clone, Debug)]
 pub struct JsonRows {
     rows: Box<RawValue>,
@@ -96,7 +96,7 @@ impl JsonRows {
         }
     }
 
-    /// Rows that are the whole data.
+    /// Rows that are the data by themselves, without an object around them.
     pub(crate) fn bare(rows: Box<RawValue>) -> Self {
         Self {
             place: "",
@@ -107,7 +107,7 @@ impl JsonRows {
     /// Reads the rows with these options, and shows them to a preview.
     ///
     /// # Errors
-    /// The fault with its place from the form on.
+    /// The fault, with its place relative to the form.
     pub fn parse(
         &self,
         options: &Options,

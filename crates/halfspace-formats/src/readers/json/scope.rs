@@ -1,9 +1,9 @@
-//! Scope of one JSON document: the limits for its visitors, and the typed faults that the visitors raise.
+//! Scope of one JSON document: the limits for its visitors, and the typed faults that they raise.
 //!
-//! Data forms stand anywhere inside derived request structs. `Deserialize` passes no context to them and
-//! returns only text from them. The thread therefore keeps a scope open while a document is read, which
-//! happens in one go. Limits and the meaning of labels go down through the scope, and the typed fault comes
-//! up. Without a scope the default limits apply, labels are those of new data, and faults are plain text.
+//! Data forms can be anywhere inside derived request structs, but `Deserialize` passes no context to them and only
+//! text back. A document is read in one go, so the thread keeps a scope open while it reads. Limits and the meaning
+//! of labels go down through this scope, and the typed fault comes up. Without a scope the default limits apply,
+//! labels are those of new data, and faults are plain text.
 
 use std::cell::RefCell;
 
@@ -24,7 +24,7 @@ struct Scope {
     limits: ParseLimits,
     labels: Option<LabelNames>,
     tensor: Option<TensorScope>,
-    /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
+    /// The last fault raised, and the pointer from the value that raised it to the faulty part.
     raised: Option<(Fault, String)>,
 }
 
@@ -49,8 +49,8 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Runs `read` under `limits` and this meaning of labels, with a tensor if the document may contain one. Returns the
-/// result and the last fault raised.
+/// Runs `read` under `limits` and with this meaning of labels, and with a tensor if the document may contain one.
+/// Returns the result and the last fault raised.
 pub(crate) fn within<T>(
     limits: &ParseLimits,
     labels: Option<LabelNames>,
@@ -77,7 +77,7 @@ pub(crate) fn limits() -> ParseLimits {
     scoped.unwrap_or_default()
 }
 
-/// Returns the labels of the document being read. None if they are ignored.
+/// The labels of the document that is being read. None if they are ignored.
 pub(crate) fn labels() -> Option<LabelNames> {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.labels.clone()));
     scoped.unwrap_or_else(|| Some(LabelNames::of_signs()))

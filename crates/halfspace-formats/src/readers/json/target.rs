@@ -11,11 +11,11 @@ use crate::error::{Fault, FormatErrorKind};
 use crate::readers::json::object;
 use crate::readers::json::scope;
 
-/// Largest number of literals in a target. Labelling a block of examples takes time for each literal.
+/// Largest number of literals in a target, because labelling a block of examples takes time for each of them.
 pub const LITERALS_MAX: usize = 1 << 18;
 
-/// Largest size that is drawn when the request leaves a size out. A class with many variables would give
-/// almost every example the same label.
+/// Largest size that is drawn if the request leaves the size out. Such a class with many variables would give almost
+/// every example the same label.
 const DRAWN_SIZE_MAX: usize = 8;
 
 /// The concept that labels generated examples. Fields that you leave out are drawn at random.
@@ -93,7 +93,7 @@ pub struct ThresholdSpec {
 type At = (&'static str, Fault);
 
 impl TargetSpec {
-    /// Returns the name of a class that can label any example but has no half-space to draw from.
+    /// The name of a class that can label any example but has no half-space to draw from.
     pub(crate) fn class_without_half_space(&self) -> Option<&'static str> {
         match self {
             Self::BinaryWeights(_) => None,
@@ -104,7 +104,7 @@ impl TargetSpec {
         }
     }
 
-    /// Returns the concept over `n` features. The seed draws the fields that were left out.
+    /// The concept over `n` features. The seed draws the fields that were left out.
     ///
     /// # Panics
     /// When the fields were not checked against `n`.

@@ -1,7 +1,8 @@
-//! The bytes of a document that were read and not parsed yet, shared by the JSON parser and the reader of a tensor.
+//! The bytes of a document that were read but not yet parsed, shared by the JSON parser and the reader of a tensor.
 //!
-//! The parser takes one byte at a time. Between two elements of a list the reader of a tensor may take whole elements
-//! from the window, so that the parser never sees them. The window knows the true place of the next byte.
+//! The parser takes one byte at a time. Between two elements of a list, the reader of a tensor may take whole
+//! elements from the window, which the parser then never sees. The window keeps count, so that it knows the true
+//! place of the next byte.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -26,9 +27,9 @@ pub(crate) struct Window {
     /// The line of the parser, from 1, and its bytes in the line.
     line: u64,
     column: u64,
-    /// Line feeds that the parser did not see, and bytes of line `hidden_line` of the parser that the parser did not
-    /// see. The number of bytes is negative if the line of the parser is longer than the line of the document. After an
-    /// error the parser takes further bytes, perhaps line feeds, so the number outlives its line.
+    /// Line feeds that the parser did not see, and bytes that it did not see in its line `hidden_line`. The number of
+    /// bytes is negative if the parser's line is longer than the line of the document. It must outlive its line,
+    /// because after an error the parser takes further bytes, perhaps line feeds.
     lines_hidden: u64,
     columns_hidden: i64,
     hidden_line: u64,
@@ -56,8 +57,8 @@ impl Window {
         self.last
     }
 
-    /// Takes bytes that hold `elements` elements, so that the parser does not see them. `has_lines` tells whether line
-    /// feeds may stand between the elements.
+    /// Takes bytes that hold `elements` elements away from the parser. `has_lines` tells whether there may be line
+    /// feeds between the elements.
     pub(crate) fn hide(&mut self, bytes: usize, elements: usize, has_lines: bool) {
         if self.hidden_line != self.line {
             (self.hidden_line, self.columns_hidden) = (self.line, 0);
@@ -74,7 +75,7 @@ impl Window {
         self.elements_hidden += elements;
     }
 
-    /// Returns the line and the column in the document of a place that the parser found after the last hidden byte.
+    /// Converts a line and column of the parser, after the last hidden byte, to those of the document.
     pub(crate) fn place(&self, line: u64, column: u64) -> (u64, u64) {
         let column = match line == self.hidden_line {
             true => column.saturating_add_signed(self.columns_hidden),
@@ -97,7 +98,7 @@ impl Window {
 }
 
 /// Passes the bytes of a window to the parser, and fills the window from the source. The read fails where the nesting
-/// becomes too deep. Elements that the parser does not see have no depth.
+/// becomes too deep. Elements that the parser does not see cannot nest.
 pub(crate) struct WindowReader<R> {
     reader: R,
     window: SharedWindow,

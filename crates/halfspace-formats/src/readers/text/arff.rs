@@ -1,12 +1,11 @@
 //! ARFF, the format of Weka, with attributes and rows.
 //!
-//! An ARFF file is a table like a CSV file, whose declarations give the names and the kinds of the columns and the
-//! values of nominal columns. The class is the last attribute unless the options name another one. The first of two
-//! declared values of a class is +1. A class with the values 1 and -1, or 1 and 0, is read as in other formats
-//! instead.
+//! An ARFF file is a table like a CSV file, but its declarations give the names and the kinds of the columns and the
+//! values of nominal columns. The class is the last attribute unless the options name another one. If it declares two
+//! values, the first is +1, except that a class with the values 1 and -1, or 1 and 0, is read as in other formats.
 //!
-//! In a sparse row omitted values are 0, which means the first value of a nominal attribute. Dense and sparse
-//! rows of one file are therefore the same data. Source: the `ARFF` page of the `Weka` manual.
+//! In a sparse row omitted values are 0, which means the first value of a nominal attribute. So dense and sparse rows
+//! of one file are the same data. Source: the `ARFF` page of the `Weka` manual.
 
 use std::io::Read;
 
@@ -88,7 +87,7 @@ pub(crate) fn parse(
     table.finish()
 }
 
-/// Adds the declared kinds and the place of the class to the options. The options of the request win.
+/// Adds the declared kinds and the position of the class to the options. What the request states takes precedence.
 fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Options, NoMemory> {
     let declared = attributes
         .iter()
@@ -97,7 +96,7 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Op
             AttributeKind::Nominal(_) => Some((attribute.name.clone(), KindName::Nominal)),
         });
     let mut stated = options.clone();
-    // The last statement about a column wins.
+    // Of several statements about a column the last one counts.
     let kinds = declared.chain(options.table.kinds.iter().cloned());
     stated.table.kinds = memory::collect(kinds.map(Ok::<_, NoMemory>))?;
     if stated.labels.is_none() && stated.table.encoding.is_none() {
@@ -125,7 +124,7 @@ fn declare_values(
     Ok(())
 }
 
-/// Returns the values of +1 and -1 of a class with two declared values.
+/// The values of +1 and -1 of a class, if it declares exactly two values.
 fn declared_labels(nominal: &Nominal) -> Option<[&[u8]; 2]> {
     let mut values = nominal.values();
     let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
@@ -138,7 +137,7 @@ fn declared_labels(nominal: &Nominal) -> Option<[&[u8]; 2]> {
     })
 }
 
-/// A row: the given values with their attributes, in ascending order.
+/// A row: the values that it gives with their attributes, in ascending order.
 struct ArffRow<'l> {
     /// Byte of the line at which the row begins.
     start: usize,
@@ -152,7 +151,7 @@ struct GivenWord<'l> {
     /// The attribute, from 0.
     at: usize,
     word: Word<'l>,
-    /// The number that the word is, if its attribute has numbers.
+    /// The number, if the attribute of the word has numbers.
     number: Option<f64>,
 }
 
@@ -175,7 +174,7 @@ impl<'l> GivenWord<'l> {
 }
 
 impl<'l> ArffRow<'l> {
-    /// Reads a line. Returns none for a line without a row.
+    /// Reads a line. None if it has no row.
     fn read(line: &'l [u8], attributes: usize) -> Result<Option<Self>, Misplaced> {
         let mut scanner = Scanner::new(line);
         if scanner.peek().is_none() {
@@ -299,7 +298,7 @@ fn for_each_line<R: Read>(
     Ok(())
 }
 
-/// The value that a sparse row omits.
+/// The value that a sparse row leaves out.
 fn absent(attribute: &Attribute) -> Cell<&[u8]> {
     match &attribute.kind {
         AttributeKind::Numeric => Cell::Number(0.0, None),
@@ -309,8 +308,9 @@ fn absent(attribute: &Attribute) -> Cell<&[u8]> {
     }
 }
 
-/// Reads the number of a word in a column of numbers, and refuses another word there and an undeclared class. The table
-/// knows the values of its nominal columns. A question mark is a missing value.
+/// Reads the number of a word in a column of numbers. Other words in such a column, and classes that were not
+/// declared, are refused. The table itself knows the values of its nominal columns. A question mark is a missing
+/// value.
 fn read_word(
     text: &[u8],
     attribute: &Attribute,
@@ -320,7 +320,7 @@ fn read_word(
     match &attribute.kind {
         _ if text == b"?" => Ok(None),
         AttributeKind::Numeric => match parse_number(text) {
-            // With a decimal comma the table reads the text, as it does in CSV.
+            // With a decimal comma the table itself reads the text, as it does for CSV.
             Ok(number) => Ok(Some(number).filter(|_| decimal == DecimalMark::Point)),
             Err(fault) => Err(fault.of_value(text)),
         },

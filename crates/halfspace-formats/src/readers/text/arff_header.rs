@@ -1,6 +1,6 @@
 //! Header of an ARFF file: the attributes and their values, as declared before `@data`.
 //!
-//! Keywords and types are read in any case. The name of the relation is ignored.
+//! Keywords and types may be in any case. The name of the relation is ignored.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -31,8 +31,7 @@ pub(crate) enum AttributeKind {
 }
 
 impl AttributeKind {
-    /// Returns the number of features of the attribute. A nominal attribute has one feature per declared
-    /// value.
+    /// The number of features of the attribute. A nominal attribute has one per declared value.
     pub(crate) fn features(&self) -> usize {
         match self {
             Self::Numeric => 1,
@@ -45,7 +44,7 @@ impl AttributeKind {
 pub(crate) struct Nominal {
     /// The values as declared, without quotes. There is at least one.
     values: Vec<Box<[u8]>>,
-    /// Positions in the declared order, sorted by the spelling of the values.
+    /// Positions in the declared order, sorted by how the values are spelled.
     by_spelling: Vec<usize>,
 }
 
@@ -132,7 +131,7 @@ pub(crate) fn read<R: Read>(
     Err(Fault::new(FormatErrorKind::Truncated, detail).into())
 }
 
-/// Part of the file that the next line belongs to.
+/// The part of the file to which the next line belongs.
 #[derive(PartialEq, Eq)]
 enum Section {
     Header,
@@ -144,7 +143,7 @@ enum Section {
 struct ArffHeader {
     has_relation: bool,
     attributes: Vec<Attribute>,
-    /// Names so far, to find duplicates.
+    /// The names so far, to find duplicates.
     names: BTreeSet<String>,
     /// Number of features of the attributes so far.
     features: usize,
@@ -226,9 +225,8 @@ impl ArffHeader {
         memory::push(&mut self.attributes, attribute).map_err(|full| (start, full.into()))
     }
 
-    /// Checks the limits before the features of the declaration take memory. The name of a nominal attribute
-    /// is repeated in the name of each of its features. All names together may be as long as one line, like
-    /// the header of a table.
+    /// Checks the limits before the features of the declaration take memory. Each feature of a nominal attribute
+    /// repeats its name. All names together may be as long as one line, like the header of a table.
     fn count(&mut self, attribute: &Attribute, limits: &ParseLimits) -> Result<(), Fault> {
         let own: usize = match &attribute.kind {
             AttributeKind::Numeric => 0,
@@ -240,7 +238,7 @@ impl ArffHeader {
             .saturating_mul(attribute.name.len())
             .saturating_add(own)
             .saturating_add(self.name_bytes);
-        // The limit allows two more features, since one attribute may be the class.
+        // Two more features than the limit are allowed, because one attribute may be the class.
         if self.features > limits.n_max.saturating_add(2) {
             let limit = limits.n_max as u64;
             let what = "The attributes give too many features";

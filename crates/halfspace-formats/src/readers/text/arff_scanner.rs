@@ -1,9 +1,9 @@
 //! Scanner of ARFF lines: plain or quoted words, and the marks between them.
 //!
-//! Both kinds of quotes are accepted. In quotes a backslash escapes the next character, or makes a tab, a
-//! line feed or a carriage return from `t`, `n` or `r`. A quoted question mark is a value and no missing cell, so it
-//! keeps its quotes. A percent sign begins a comment where a word could
-//! begin. Inside a plain word the sign is refused, since some readers would end the word there.
+//! Both kinds of quotes are accepted. In quotes a backslash escapes the next character, or makes a tab, a line feed
+//! or a carriage return from `t`, `n` or `r`. A quoted question mark is a value and not a missing cell, so it keeps
+//! its quotes. A percent sign begins a comment where a word could begin. Inside a plain word it is refused, because
+//! some readers would end the word there.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(crate) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Returns the text as a name.
+    /// The text as a name.
     ///
     /// # Errors
     /// A byte that is not UTF-8.
@@ -30,7 +30,7 @@ impl Word<'_> {
     }
 }
 
-/// The text of a quoted question mark. Without the quotes the word would be a missing cell.
+/// The text of a quoted question mark. Without its quotes it would be a missing cell.
 const QUOTED_QUESTION_MARK: &[u8] = b"'?'";
 
 const OPEN_QUOTE: &str =
@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// Skips a mark if it comes next. Returns whether it did.
+    /// Skips a mark if it comes next, and returns whether it did.
     pub(crate) fn take(&mut self, mark: u8) -> bool {
         let is_next = self.peek() == Some(mark);
         self.at += usize::from(is_next);
@@ -139,7 +139,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips the range of a numeric attribute, such as `[1,10]`, which Weka reads and does not use.
+    /// Skips the range of a numeric attribute, such as `[1,10]`, which Weka reads but does not use.
     ///
     /// # Errors
     /// When the range does not end.
@@ -156,7 +156,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Checks that nothing but a comment follows. `what` names the words before, for the message.
+    /// Checks that at most a comment follows. `what` names the words before it, for the message.
     pub(crate) fn end_after(&mut self, what: &str) -> Result<(), Misplaced> {
         if self.peek().is_none() {
             return Ok(());

@@ -124,7 +124,8 @@ fn ends_in_quotes(text: &[u8]) -> bool {
     !memchr_iter(b'"', text).count().is_multiple_of(2)
 }
 
-/// Appends the lines that follow an open quote, up to its end or the end of the body. `ending` is that of the text.
+/// Appends the lines after an open quote, up to its end or the end of the body. `ending` is the line ending of the
+/// text.
 fn whole_record(
     mut text: Vec<u8>,
     ending: &'static [u8],
@@ -152,7 +153,7 @@ fn whole_record(
     Ok(text)
 }
 
-/// Returns the place of a byte of a record that begins with line `first`.
+/// The place of a byte in a record that begins with line `first`.
 fn place_in(text: &[u8], first: u64, offset: usize) -> Place {
     let before = &text[..offset];
     let start = memrchr(b'\n', before).map_or(0, |at| at + 1);
@@ -162,7 +163,7 @@ fn place_in(text: &[u8], first: u64, offset: usize) -> Place {
     }
 }
 
-/// Returns the byte between fields: the one of `,`, `;`, tab and `|` that the first line has most often outside quotes.
+/// The byte between fields: whichever of `,`, `;`, tab and `|` the first line has most often outside quotes.
 fn delimiter(line: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
@@ -172,7 +173,7 @@ fn delimiter(line: &[u8]) -> u8 {
             *count += usize::from(byte == *delimiter && !quoted);
         }
     }
-    // Of equal counts the first is taken.
+    // If counts are equal, the first is taken.
     let [first, rest @ ..] = counts;
     rest.into_iter()
         .fold(
@@ -182,12 +183,12 @@ fn delimiter(line: &[u8]) -> u8 {
         .0
 }
 
-/// Fields of one line. The buffers are reused.
+/// The fields of one line. The buffers are reused.
 struct Fields {
     delimiter: u8,
     quoted: bool,
     reader: csv_core::Reader,
-    /// Text of the fields if the line has quotes. Otherwise the fields are slices of the line.
+    /// Text of the fields if the line has quotes. Otherwise they are slices of the line.
     unquoted: Vec<u8>,
     /// End of each field in that text.
     ends: Vec<usize>,
@@ -209,11 +210,12 @@ impl Fields {
         }
     }
 
-    /// Splits a record of at most `n_max` fields and a label, which may have quotes. The limit is needed because a
+    /// Splits a record, which may have quotes, into at most `n_max` fields and a label. It needs the limit because a
     /// field takes more memory than its comma.
     fn split(&mut self, line: &[u8], quoted: bool, n_max: usize) -> Result<(), Misplaced> {
         if line.len() > self.line.capacity() {
-            // The copy, its text without quotes, and a range and an end for each field, in vectors that may double.
+            // These are the copy, its text without quotes, and a range and an end for each field, in vectors that may
+            // double.
             let fields = line.len().min(n_max) + 1;
             let needed = memory::need(3 * line.len() as u64);
             let needed = needed.and_then(|()| memory::need_of::<[usize; 8]>(fields));
@@ -239,7 +241,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Splits a line with quotes. `csv_core` defines the dialect, and this function finds the places.
+    /// Splits a line with quotes. `csv_core` defines the dialect, and this function only finds the positions.
     fn split_quoted(&mut self, n_max: usize) -> Result<(), Misplaced> {
         let mut start = 0;
         let mut quoted = false;
@@ -271,7 +273,7 @@ impl Fields {
 
     /// Reads the text of the fields. Returns false if `csv_core` finds another number of fields.
     fn unquote(&mut self) -> bool {
-        // No field becomes longer without its quotes.
+        // Without its quotes no field is longer.
         self.unquoted.resize(self.line.len(), 0);
         self.ends.resize(self.ranges.len(), 0);
         self.reader.reset();
@@ -286,7 +288,7 @@ impl Fields {
             written += text;
             ended += fields;
             match result {
-                // The next call has empty input, which ends the record.
+                // The next call gets empty input, which ends the record.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::Record => {
                     return ended == self.ranges.len() && read == self.line.len();
@@ -318,7 +320,7 @@ impl Fields {
             false => &self.line[self.ranges[index].clone()],
         };
         match field {
-            // Most fields are one character, and trimming would cost more than this test.
+            // Most fields are one character, for which trimming would cost more than this test.
             [byte] if !byte.is_ascii_whitespace() => field,
             _ => field.trim_ascii(),
         }

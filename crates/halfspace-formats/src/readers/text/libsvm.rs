@@ -1,8 +1,8 @@
 //! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
 //!
-//! Indices start at 1 and ascend. Features that a line leaves out are absent. Labels are two numbers, as in tables, or
-//! one number against the rest. Sources: T. Joachims,
-//! `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
+//! Indices start at 1 and ascend. Features that a line leaves out are absent. Labels are two numbers, as in tables,
+//! or one number against the rest. Sources: T. Joachims, `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011),
+//! `README`.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ use crate::readers::text::lines::{Line, LineReader};
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
 
-/// Largest number of digits that always fits a 64-bit index.
+/// An index of at most this many digits always fits in 64 bits.
 const INDEX_DIGITS_MAX: usize = 18;
 
 /// A fault and its byte in the line, from 0.
@@ -40,7 +40,7 @@ pub(crate) fn parse(
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {
-            // Only empty lines after a blank one are skipped, so the first blank line is seen here.
+            // Empty lines are skipped only after a blank one, so we always see the first blank line here.
             if start == line.text.len() {
                 if !labelled {
                     blank.get_or_insert(line.number);
@@ -65,8 +65,8 @@ pub(crate) fn parse(
     Ok(builder.finish(options.unlabelled)?)
 }
 
-/// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
-/// later lines.
+/// Makes the fault of a blank line before other lines. If we skipped it, the results of all later lines would be off
+/// by one.
 fn blank_line() -> Fault {
     let detail = "The line is blank. Without labels, a blank line could be an example of zeros. \
                   Write such an example as 1:0, and remove blank lines.";
@@ -94,7 +94,7 @@ fn read_row(
     ended.map_err(|fault| (start, fault))
 }
 
-/// Reads a label, unless labels are ignored. Whether the label of new data is +1 is known once all values are known.
+/// Reads a label, unless labels are ignored. For new data we know only after all values which of them means +1.
 fn read_label(token: &[u8], labels: Option<&mut LabelNames>) -> Result<Option<u32>, Fault> {
     if token.contains(&b':') {
         let shown = excerpt(token);
@@ -191,7 +191,7 @@ fn check_index(
     Err((start, Fault::new(kind, detail)))
 }
 
-/// Reads the value at `start` by the general rules. Returns the end of the value.
+/// Reads the value at `start` by the general rules, and returns where it ends.
 fn read_value(
     text: &[u8],
     start: usize,
@@ -203,7 +203,7 @@ fn read_value(
     let token = &text[start..end];
     let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
     let became_real = builder.value(index - 1, value).map_err(|fault| {
-        // All faults but a bad value are about the index, which stands before the colon.
+        // All faults except a bad value are about the index, which is before the colon.
         let of_value = fault.kind == FormatErrorKind::BadValue;
         let back = text[..start - 1]
             .iter()
@@ -236,7 +236,7 @@ fn skip_blanks(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether only a comment or nothing follows.
+/// Whether at most a comment follows.
 fn at_end(text: &[u8], at: usize) -> bool {
     text.get(at).is_none_or(|&byte| byte == b'#')
 }

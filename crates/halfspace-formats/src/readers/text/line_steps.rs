@@ -1,8 +1,7 @@
-//! NDJSON while it arrives: whole lines are read as soon as they are complete, many in one step.
+//! NDJSON while it arrives: lines are read as soon as they are complete, many in one step.
 //!
-//! Every line gives the same result as if it stood alone. The result therefore does not depend on the pieces
-//! in which the body arrives. Lines are read together only if this makes no difference. Memory holds one read
-//! and one line.
+//! Every line gives the same result as if it were alone, so the result does not depend on the pieces in which the
+//! body arrives. Lines are read together only if this makes no difference. Memory holds one read and one line.
 
 use std::io::{ErrorKind, Read};
 
@@ -25,12 +24,12 @@ const STEP_LINES_MAX: usize = 4096;
 pub struct LineSteps<R> {
     reader: R,
     options: Options,
-    /// Bytes that arrived. `waiting[..read]` was returned, and whole lines end at `whole`.
+    /// Bytes that arrived. `waiting[..read]` has been returned, and the whole lines end at `whole`.
     waiting: Vec<u8>,
     read: usize,
     whole: usize,
     is_ended: bool,
-    /// Before this byte of `waiting` each line is a step of its own.
+    /// Before this byte of `waiting` each line is its own step.
     singly_until: usize,
     /// Number of lines returned.
     lines: u64,
@@ -62,12 +61,12 @@ impl<R: Read> LineSteps<R> {
         }
     }
 
-    /// Returns the next step, or `None` at the end. Several examples form one step only if `fits` accepts
-    /// them together. Otherwise each example is a step of its own, even if `fits` would refuse it.
+    /// Returns the next step, or `None` at the end. Several examples form one step only if `fits` accepts them
+    /// together. Otherwise each of them is its own step, even if `fits` would refuse it.
     ///
     /// # Errors
-    /// The fault of a line, with its place in the body; earlier lines were returned before. Also a body
-    /// without examples.
+    /// The fault of a line, with its place in the body. All earlier lines have been returned by then. A body without
+    /// examples is an error too.
     pub fn next(
         &mut self,
         mut fits: impl FnMut(&Parsed) -> bool,
@@ -113,7 +112,7 @@ impl<R: Read> LineSteps<R> {
         self.lines += lines;
     }
 
-    /// Returns the end of the next `lines` whole lines, or of all whole lines if there are fewer.
+    /// The end of the next `lines` whole lines, or of all of them if there are fewer.
     fn end_of(&self, lines: usize) -> usize {
         let mut end = self.read;
         for _ in 0..lines {
@@ -156,7 +155,7 @@ impl<R: Read> LineSteps<R> {
         Ok(self.whole > 0)
     }
 
-    /// Refuses an unfinished line before it grows beyond the limit. The line reader checks whole lines.
+    /// Refuses an unfinished line before it grows beyond the limit. Whole lines are checked by the line reader.
     fn check_length(&self) -> Result<(), FormatError> {
         let limit = self.options.limits.line_bytes_max;
         if self.whole > 0 || self.waiting.len() <= limit {

@@ -14,17 +14,17 @@ const READ_BYTES: usize = 256 * 1024;
 /// Bytes of the first read, so that a short body costs little.
 const FIRST_READ_BYTES: usize = 4 * 1024;
 
-/// One line, without its line feed and without a carriage return before the line feed.
+/// One line, without its line feed and a carriage return before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     /// Number of the line, from 1.
     pub(crate) number: u64,
     pub(crate) text: &'a [u8],
-    /// The bytes that end the line. None at the end of a body.
+    /// The bytes that end the line. There are none at the end of a body.
     pub(crate) ending: &'static [u8],
 }
 
-/// Reads lines. Beyond `READ_BYTES` the buffer grows only for a longer line.
+/// Reads lines. The buffer grows beyond `READ_BYTES` only for a longer line.
 pub(crate) struct LineReader<R> {
     reader: R,
     buffer: Vec<u8>,
@@ -110,7 +110,7 @@ impl<R: Read> LineReader<R> {
 
     /// Skips and counts empty lines in the buffer, at most `lines_max`.
     ///
-    /// Call this function after an empty line, so that a run of millions of empty lines costs little.
+    /// Call this after an empty line, so that even millions of empty lines cost little.
     pub(crate) fn pass_empty_lines(&mut self, lines_max: u64) {
         let (bytes, lines) = empty_lines(&self.buffer[self.start..self.end], lines_max);
         self.start += bytes;
@@ -157,8 +157,8 @@ impl<R: Read> LineReader<R> {
     }
 }
 
-/// Returns the bytes and the number of the empty lines at the start of a text, at most `lines_max` lines. A
-/// carriage return at the end of the text is not counted, since its line feed has not arrived yet.
+/// The bytes and the number of the empty lines at the start of a text, at most `lines_max` lines. A carriage return
+/// at the end of the text does not count yet, because its line feed has not arrived.
 pub(crate) fn empty_lines(text: &[u8], lines_max: u64) -> (usize, u64) {
     const UNIX: [u8; 64] = [b'\n'; 64];
     const DOS: [u8; 64] = {
@@ -247,7 +247,7 @@ mod tests {
                 }
             }
         }
-        // A carriage return without its line feed may begin another line.
+        // Without its line feed, a carriage return may begin another line.
         assert_eq!(empty_lines(b"\n\r\n\n\r", u64::MAX), (4, 3));
     }
 
@@ -272,7 +272,7 @@ mod tests {
             }
         }
         assert_eq!(found, expected);
-        // One empty line per read, and the ones before `b`.
+        // One empty line per read, and those before `b`.
         assert!(empty < 40, "{empty}");
     }
 

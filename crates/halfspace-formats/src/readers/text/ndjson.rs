@@ -1,7 +1,7 @@
 //! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, a bit string, quoted or bare, or a row of a table.
 //!
-//! All lines of a body are of the same one of these four kinds. A row is an object with one member per column. An
-//! object with bits or an array in x is an example instead. Blank lines are skipped. A body is read as a whole, or in
+//! All lines of a body are of the same one of these four kinds. A row is an object with one member per column, but an
+//! object with bits or an array in `x` is an example. Blank lines are skipped. You can read a body as a whole, or in
 //! portions while it arrives.
 
 use std::io::{self, ErrorKind, Read};
@@ -26,14 +26,14 @@ use crate::stored::spool::Spool;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::tables::preview::Preview;
 
-/// Approximate bytes of text per portion. A caller that must not wait for the body must not compute for long
+/// Approximate bytes of text per portion. If a caller must not wait for the body, it must not compute for long
 /// either.
 const PORTION_BYTES: u64 = 256 * 1024;
 
 /// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
 
-/// A line that is no row, in errors about options.
+/// What errors about options call a line that is no row.
 const EXAMPLE: &str = "a line with an example";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub(crate) fn parse(
     }
 }
 
-/// A body, as its first line tells the kind.
+/// A body, whose kind the first line tells.
 enum Body<'o> {
     Examples(Box<ExampleLines>),
     Rows(Box<ObjectRows<'o>>),
@@ -137,7 +137,7 @@ impl<'o> Body<'o> {
     }
 }
 
-/// Whether a line is a row of a table: an object with a member besides x and y, but without bits in x.
+/// Whether a line is a row of a table: an object with a member other than x and y, but without bits in x.
 fn is_row(text: &[u8]) -> bool {
     if text.trim_ascii_start().first() != Some(&b'{') {
         return false;
@@ -204,7 +204,7 @@ impl ExampleLines {
         })
     }
 
-    /// Reads a line that is not blank. With options that have an encoding, the line may be a row.
+    /// Reads a line that is not blank. If there are options with an encoding, it may be a row.
     fn read(&mut self, line: Line<'_>, encoded: Option<&Options>) -> Result<(), FormatError> {
         let start = line.text.len() - line.text.trim_ascii_start().len();
         let at_start = |fault: Fault| fault.at(line.number, start);
@@ -248,8 +248,8 @@ impl ExampleLines {
     }
 }
 
-/// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines,
-/// labels and values hold across all portions.
+/// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines, labels and
+/// values hold across all portions.
 pub struct NdjsonPortions<R> {
     lines: LineReader<Ration<R>>,
     examples: ExampleLines,
@@ -302,13 +302,13 @@ pub struct Portion {
 }
 
 impl<R: Read> NdjsonPortions<R> {
-    /// Returns the bytes of memory for a line that has begun.
+    /// The bytes of memory that a line may take once it has begun.
     pub fn line_bytes(&self) -> u64 {
         self.lines.buffer_bytes()
     }
 
-    /// Makes a reader before the first line. [`Options::n`] should be set: otherwise each portion has an n of
-    /// its own.
+    /// Makes a reader before the first line. You should set [`Options::n`], because otherwise each portion has its
+    /// own n.
     ///
     /// # Errors
     /// When the options do not fit NDJSON or exceed a limit.
@@ -342,7 +342,7 @@ impl<R: Read> NdjsonPortions<R> {
     /// Reads `lines_max` lines, or fewer if the source has no more for now or the lines are long.
     ///
     /// # Errors
-    /// The fault of a line, with its place. The examples before that line can still be taken.
+    /// The fault of a line, with its place. You can still take the examples before this line.
     pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
         self.lines.source().left = PORTION_BYTES;
         let last = self.read.saturating_add(lines_max);
@@ -380,7 +380,7 @@ impl<R: Read> NdjsonPortions<R> {
             std::mem::replace(&mut self.examples.builder, rest).finish(self.unlabelled)?;
         let parsed = gathered.in_memory();
         let mut lines = std::mem::take(&mut self.lines_of_examples);
-        // The last line has no example if it was refused.
+        // If the last line was refused, it has no example.
         lines.truncate(parsed.data.examples());
         Ok(Some(Portion { parsed, lines }))
     }
@@ -404,8 +404,8 @@ impl<R: Read> NdjsonPortions<R> {
     }
 }
 
-/// Returns the fault of a line that nests too deep, which takes precedence over other faults. Accepted lines
-/// are flat, so only refused lines need this check.
+/// The fault of a line that nests too deep, which takes precedence over other faults. Only refused lines need this
+/// check, because accepted lines are flat.
 fn too_deep(text: &[u8], limits: &ParseLimits) -> Option<Misplaced> {
     let at = DepthCounter::new(limits.json_depth_max).excess(text)?;
     Some((at, depth::too_deep(limits.json_depth_max)))
@@ -540,7 +540,7 @@ fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<u32>, Fault> {
             builder.label(text.as_bytes())
         }
         Some(b'{' | b'[') => Err(refused()),
-        // Only a number with an exponent may be too large for a number.
+        // Only a number with an exponent may be too large for a double.
         Some(b'-' | b'0'..=b'9')
             if y.contains(['e', 'E']) && parse_number(y.as_bytes()).is_err() =>
         {

@@ -1,10 +1,12 @@
-//! Writer of examples as text. The readers of the line formats read this text back as the same data.
+//! Writer of examples as text, which the readers of the line formats read back as the same data.
 //!
-//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit means -1.
-//! CSV and LIBSVM write the label first. CSV writes the name of the class. The others write 1 or -1 where these can
-//! only mean the labels themselves, and the name where a class is named by a number. LIBSVM writes the codes of more
-//! than two classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may
-//! need the option `n`.
+//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if it means -1. CSV
+//! and LIBSVM write the label first. For the label, CSV writes the name of the class. The others write 1 or -1 where
+//! these can only mean the labels themselves, and otherwise the name, except that LIBSVM writes the codes if there
+//! are more than two classes.
+//!
+//! You must read text without labels with `labels=none`. LIBSVM leaves out zeros, so its reader may need the option
+//! `n`.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -35,8 +37,8 @@ impl TextFormat {
     pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm];
 }
 
-/// Writes examples as text. JSON text is the items of a list without its brackets. The result is `None` if
-/// the text would be longer than `bytes_max`. Without `classes` the labels are 1 and -1.
+/// Writes examples as text, or returns `None` if it would be longer than `bytes_max`. JSON text is the items of a
+/// list without its brackets. Without `classes` the labels are 1 and -1.
 pub fn write_examples(
     data: &Data,
     classes: Option<&Classes>,
@@ -123,8 +125,8 @@ fn csv_cell(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a name without what ends a label of LIBSVM. No class has the name that is left of another one's, because the
-/// other class of such a name is a number.
+/// A name without the characters that end a label of LIBSVM. It cannot become the name of the other class, because
+/// that is then a number.
 fn libsvm_token(name: &str) -> String {
     name.replace([' ', '\t', '\r', '\n', ':', '#'], "_")
 }
@@ -167,7 +169,7 @@ impl Values<'_> {
         }
     }
 
-    /// The coordinates whose value is not 0. Takes the time of the active features of a sparse row.
+    /// The coordinates whose value is not 0. For a sparse row this takes only the time of its active features.
     fn nonzero(&self) -> Box<dyn Iterator<Item = usize> + '_> {
         match self {
             Self::Bits(_, -1) | Self::Sparse(SparseRow { values: None, .. }, _, -1) => {
@@ -225,8 +227,8 @@ fn push_csv(text: &mut String, values: &Values, label: Option<&str>) -> std::fmt
     writeln!(text)
 }
 
-/// Writes one line. A line without label and values would be blank, and the reader does not take a blank line
-/// for an example. Such a line therefore names its first feature, a zero.
+/// Writes one line. Without label and values it would be blank, and the reader takes no blank line for an example. So
+/// such a line names its first feature, with the value 0.
 fn push_libsvm(text: &mut String, values: &Values, label: Option<&str>) -> std::fmt::Result {
     let begun = text.len();
     if let Some(label) = label {
@@ -254,7 +256,7 @@ mod tests {
         parse(format, text.as_bytes(), options).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// Bodies of each kind of data, spelled as the writer spells them.
+    /// Bodies of each kind of data, as the writer spells them.
     const BODIES: [&str; 6] = [
         "{\"x\":\"1011\",\"y\":1}\n{\"x\":\"0000\",\"y\":-1}\n",
         "{\"x\":[-1,1,-1],\"y\":1}\n{\"x\":[1,1,1],\"y\":-1}\n",

@@ -41,7 +41,7 @@ pub(super) fn letters(mut column: usize) -> String {
 }
 
 impl Place {
-    /// Makes the place of a cell. The name of the sheet is in quotes where formulas need them: `'My data'!C7`.
+    /// Makes the place of a cell. The name of the sheet is quoted where formulas need it: `'My data'!C7`.
     pub(super) fn in_sheet(sheet: &str, row: u64, column: usize) -> Self {
         let cell = format!("{}{row}", letters(column));
         Self::SheetCell(match is_plain(sheet) {

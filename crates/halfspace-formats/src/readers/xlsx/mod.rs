@@ -1,17 +1,17 @@
 //! XLSX, the workbooks of Office Open XML (ISO/IEC 29500): one sheet is read as a table.
 //!
-//! - Without the option `sheet` the first visible sheet with a value is read.
-//! - Rows and columns without values around the table are no part of the table, and neither are empty rows inside.
-//!   Cells count if they have values. Formats of cells do not matter.
-//! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value outside
-//!   these columns is refused.
-//! - In a column of words a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have no
-//!   blanks around. A formula is the value that the workbook stores with the formula.
-//! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names the
-//!   column. Hidden rows and columns are read.
+//! - Without the option `sheet` this is the first visible sheet with a value.
+//! - Only cells with values count, whatever their format. Empty rows and columns around the table are not part of
+//!   it, and neither are empty rows inside.
+//! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value
+//!   outside these columns is refused.
+//! - In a column of words a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have
+//!   no blanks around. A formula has the value that the workbook stores with it.
+//! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names
+//!   the column. Hidden rows and columns are read.
 //!
-//! A row counts as many bytes as a line of CSV would have with the numbers as the workbook writes them, against the
-//! limits of lines and of the body.
+//! A row counts against the limits of lines and of the body as a line of CSV would, with the numbers as the workbook
+//! writes them.
 
 mod cell_name;
 mod package;

@@ -1,7 +1,7 @@
 //! The parts of an XLSX file: members of a zip archive, inflated within the limits of a body.
 //!
-//! The directory of an archive stands at the end, so the body is kept before the first part is read. The module does
-//! not know XML.
+//! The directory of an archive is at its end, so the body is kept before the first part is read. This module does not
+//! know XML.
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
@@ -22,10 +22,10 @@ pub(super) const RECORDS_MAX: usize = 10_000;
 /// Largest number of bytes of the archive's directory.
 const DIRECTORY_BYTES_MAX: u64 = 16 << 20;
 
-/// The last bytes of an archive that can hold the end of the directory: the record and a comment.
+/// The end of the directory is within this many last bytes of an archive: the record and a comment.
 const END_BYTES_MAX: u64 = 22 + u16::MAX as u64;
 
-/// The records of ZIP64 before the end of the directory.
+/// The bytes of the ZIP64 record before the end of the directory.
 const END64_BYTES: u64 = 56;
 const LOCATOR_BYTES: u64 = 20;
 
@@ -73,7 +73,7 @@ impl<'o> Package<'o> {
         })
     }
 
-    /// Starts a count of bytes that the whole body stands for.
+    /// Starts to count the bytes to which the whole body expands.
     pub(super) fn expansion(&self) -> Expansion<'o> {
         Expansion::new(self.body_bytes, self.limits)
     }
@@ -93,7 +93,7 @@ impl<'o> Package<'o> {
             return Err(Fault::new(FormatErrorKind::Syntax, detail).into());
         };
         let member = self.archive.by_index(index).map_err(bad_archive)?;
-        // The declared size may be beyond the end of the body.
+        // The size that the member declares may reach beyond the end of the body.
         let compressed = member.compressed_size().min(self.body_bytes);
         Ok(Part {
             member,
@@ -104,7 +104,7 @@ impl<'o> Package<'o> {
         })
     }
 
-    /// Finds a part. The case of letters and the direction of slashes do not matter.
+    /// Finds a part, in any case and with slashes in either direction.
     fn find(&self, name: &str) -> Option<usize> {
         let is_name = |raw: &[u8]| {
             let raw = raw.strip_prefix(b"/").unwrap_or(raw);
@@ -120,7 +120,7 @@ impl<'o> Package<'o> {
     }
 }
 
-/// Copies the body to memory, or to a file if the body is long. Returns the body and its length.
+/// Copies the body to memory, or to a file if it is long, and returns it with its length.
 fn keep(
     reader: &mut dyn Read,
     limits: &ParseLimits,
@@ -147,8 +147,8 @@ fn keep(
     Ok((KeptBody(kept.into_file()), bytes))
 }
 
-/// Checks that the body is an archive with a directory of bounded size, since the archive's reader trusts the numbers
-/// in the directory.
+/// Checks that the body is an archive with a directory of bounded size, because the reader of archives trusts the
+/// numbers in it.
 fn check_directory(body: &mut KeptBody, bytes: u64) -> Result<(), FormatError> {
     let wrong = |kind, detail: &str| Err(Fault::new(kind, detail).into());
     let start = body.read_up_to(0, 4)?;
@@ -233,7 +233,7 @@ fn bad_archive(error: ZipError) -> FormatError {
     Fault::new(kind, detail).into()
 }
 
-/// Separates damage of a part from errors of the file that keeps the body.
+/// Distinguishes damage of a part from errors of the file that keeps the body.
 fn bad_read(error: io::Error, part: &str) -> Fault {
     match error.downcast::<Fault>() {
         Ok(fault) => fault,
@@ -297,14 +297,14 @@ impl Read for Part<'_, '_> {
         };
         let counted = self.inflated.add(read as u64);
         let counted = counted.and_then(|()| self.total.add(read as u64));
-        // Texts grow while their bytes are inflated.
+        // Texts grow while they are inflated.
         let counted = counted.and_then(|()| Ok(memory::check()?));
         counted.map_err(Fault::into_io)?;
         Ok(read)
     }
 }
 
-/// A count of bytes that compressed bytes stand for, under the limits of a decompressed body.
+/// Counts the bytes to which compressed bytes expand, under the limits of a decompressed body.
 pub(super) struct Expansion<'o> {
     compressed: u64,
     bytes: u64,

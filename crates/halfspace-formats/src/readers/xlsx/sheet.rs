@@ -1,6 +1,6 @@
 //! The cells of a sheet, one row at a time.
 //!
-//! A cell without a value is passed over, so a gap in a sheet costs nothing. The module does not know tables.
+//! Cells without a value are skipped, so gaps in a sheet cost nothing. This module does not know tables.
 
 use std::ops::Range;
 
@@ -31,11 +31,12 @@ pub(super) struct SheetReader<'a, 'p, 'o> {
 pub(super) struct SheetRow {
     /// The number of the row, from 1.
     pub(super) number: u64,
-    /// The cells with a value and their columns, from 1.
+    /// The cells with a value, with their columns, from 1.
     pub(super) cells: Vec<(usize, Cell<Range<usize>>)>,
     /// The texts of all cells.
     pub(super) text: Vec<u8>,
-    /// The bytes of the row as a line of CSV, without the commas. A number counts as the workbook writes it.
+    /// The bytes that the row would take as a line of CSV, without the commas. A number counts as the workbook writes
+    /// it.
     pub(super) bytes: usize,
 }
 
@@ -47,7 +48,7 @@ impl SheetRow {
     }
 }
 
-/// The attributes of a cell, and the elements inside.
+/// The attributes of a cell, and the elements inside it.
 struct RawCell {
     kind: CellKind,
     style: usize,
@@ -130,7 +131,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         Ok(false)
     }
 
-    /// Passes each range of merged cells to `see`, and reads the rest of the part. The ranges follow the rows.
+    /// Passes each range of merged cells to `see`, and reads the rest of the part. These ranges come after the rows.
     ///
     /// # Errors
     /// When the part is wrong, or the first error of `see`.
@@ -167,7 +168,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         row.text.clear();
         row.bytes = 0;
         row.number = number.map_or(after + 1, u64::from);
-        // A row without a number has the number of the first cell with a name.
+        // If a row has no number, the first cell with a name gives it.
         let mut is_numbered = number.is_some();
         let mut last = 0;
         while self.xml.child()? {
@@ -267,7 +268,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 if self.decimal == DecimalMark::Point || number.fract() == 0.0 {
                     return Ok(Cell::Number(number, None));
                 }
-                // The table reads texts with a comma and numbers alike.
+                // The table reads numbers and texts with a comma alike.
                 text.extend(number.to_string().replace('.', ",").bytes());
             }
             CellKind::Number | CellKind::Date => return Ok(Cell::Date),

@@ -1,7 +1,7 @@
 //! Texts of a workbook: the shared strings, and the texts of single cells.
 //!
-//! The shared strings are kept in memory or in a file, with the end of each text in a second file. The numbers of
-//! strings that the part itself states are not read.
+//! The shared strings are kept in memory or in a file, with the end of each text in a second file. The part states
+//! how many strings it has, but these numbers are not read.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -23,7 +23,7 @@ pub(super) struct SharedStrings {
 }
 
 impl SharedStrings {
-    /// Reads the part of the shared strings. A workbook may lack this part.
+    /// Reads the part of the shared strings, which a workbook may lack.
     ///
     /// # Errors
     /// When the part is wrong, or when memory or a file fails.
@@ -96,7 +96,7 @@ fn finished(writer: BufWriter<Overflow>) -> Result<Box<dyn SpoolFile>, FormatErr
     Ok(overflow.into_file())
 }
 
-/// Appends the text of an element with text runs. Phonetic runs (`rPh`) are not part of the text.
+/// Appends the text of an element with text runs, without phonetic runs (`rPh`).
 ///
 /// # Errors
 /// When the part is wrong or the text too long.
@@ -118,7 +118,7 @@ pub(super) fn rich_text(xml: &mut XmlPart<'_, '_>, text: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-/// Replaces the escapes `_xHHHH_` of UTF-16 units by their characters, and returns the text without blanks around.
+/// Replaces the escapes `_xHHHH_` of UTF-16 units with their characters, and returns the text without blanks around.
 pub(super) fn unescaped(text: &mut Vec<u8>) -> &[u8] {
     if memchr::memmem::find(text, b"_x").is_some() {
         let mut read = Vec::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Number formats of cells, as far as they tell dates from numbers.
+//! Number formats of cells, as far as they distinguish dates from numbers.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::package::Package;
 use super::xml::XmlPart;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 
-/// Largest number of formats and of styles. Excel allows 64,000 styles.
+/// Largest number of formats and of styles. Excel itself allows 64,000 styles.
 const STYLES_MAX: usize = 1 << 16;
 
 /// The styles of a workbook.
@@ -59,12 +59,13 @@ impl Styles {
     }
 }
 
-/// Whether a format without a code shows dates. The numbers from 27 are formats of East Asian languages.
+/// Whether a format without a code shows dates. From 27 on these are formats of East Asian languages.
 fn is_builtin_date(id: u32) -> bool {
     matches!(id, 14..=22 | 27..=36 | 45..=47 | 50..=58)
 }
 
-/// Whether a format code has a letter of dates outside quotes, escapes and brackets. `[h]` is elapsed time.
+/// Whether a format code has a letter of dates outside quotes, escapes and brackets. `[h]` is elapsed time, not a
+/// date.
 fn is_date_code(code: &str) -> bool {
     let is_letter = |letter: char| "dmyhs".contains(letter.to_ascii_lowercase());
     let mut characters = code.chars();
@@ -73,7 +74,7 @@ fn is_date_code(code: &str) -> bool {
             '"' => {
                 characters.find(|&character| character == '"');
             }
-            // The next character is shown, or gives a width, or fills the cell.
+            // The next character is shown, gives a width, or fills the cell.
             '\\' | '_' | '*' => {
                 characters.next();
             }

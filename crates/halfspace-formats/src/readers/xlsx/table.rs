@@ -16,7 +16,7 @@ use crate::tables::header;
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 
-/// Reads the table of a sheet, or returns `None` for a sheet without a value.
+/// Reads the table of a sheet, or returns `None` if it has no value.
 ///
 /// # Errors
 /// The fault with its place.
@@ -106,7 +106,7 @@ struct RowCells<'a, 'o> {
     sheet: &'a str,
     /// The columns of the sheet, from 1.
     columns: Range<usize>,
-    /// The cells of a row. Their texts stand in the text of the row.
+    /// The cells of a row, whose texts are parts of the row's text.
     cells: Vec<Cell<Range<usize>>>,
     line_bytes_max: usize,
     expansion: Expansion<'o>,
@@ -137,7 +137,7 @@ impl<'a, 'o> RowCells<'a, 'o> {
         self.cells[at].within(&row.text)
     }
 
-    /// Places the cells of a row, and counts the bytes of the row as a line.
+    /// Puts the cells of a row into their columns, and counts the bytes of the row as a line.
     fn fill(&mut self, row: &SheetRow) -> Result<(), FormatError> {
         let width = self.columns.len();
         let bytes = row.bytes + width;

@@ -1,4 +1,4 @@
-//! The parts of a workbook: the list of sheets, and the relationships that lead to their parts.
+//! The sheets of a workbook, and the relationships that lead to their parts.
 
 use halfspace_core::memory;
 
@@ -6,7 +6,7 @@ use super::package::{Package, RECORDS_MAX};
 use super::xml::XmlPart;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
 
-/// The number of sheets that an error lists.
+/// An error lists at most this many sheets.
 const LISTED_MAX: usize = 40;
 
 /// A workbook as its first part describes it.
@@ -20,14 +20,14 @@ pub(super) struct Workbook {
 pub(super) struct Sheet {
     pub(super) name: String,
     is_hidden: bool,
-    /// The part with the cells. A chart has no cells.
+    /// The part with the cells. A chart has none.
     pub(super) part: Option<String>,
 }
 
 /// A reference from one part to another.
 struct Relationship {
     id: String,
-    /// The last word of the type. Two sets of namespaces stand before this word.
+    /// The last word of the type, which comes after one of two namespaces.
     kind: String,
     part: String,
 }
@@ -87,7 +87,7 @@ impl Workbook {
         })
     }
 
-    /// Returns the sheets that may hold the table: the sheet that the request names, or all visible sheets with cells.
+    /// The sheets that may hold the table: the one that the request names, or all visible sheets with cells.
     ///
     /// # Errors
     /// When there is no such sheet.
@@ -136,8 +136,8 @@ fn push<T>(records: &mut Vec<T>, record: T) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// Reads the relationships of a part, or of the whole package if the name is empty. A part without relationships has no
-/// list.
+/// Reads the relationships of a part, or of the whole package if the name is empty. If there are none, the list is
+/// missing.
 fn relationships(package: &mut Package<'_>, of: &str) -> Result<Vec<Relationship>, FormatError> {
     let (folder, file) = of.rsplit_once('/').unwrap_or(("", of));
     let list = resolve(folder, &format!("_rels/{file}.rels"));
@@ -165,7 +165,7 @@ fn relationships(package: &mut Package<'_>, of: &str) -> Result<Vec<Relationship
     Ok(found)
 }
 
-/// Returns the name of the part to which a target in this folder points.
+/// The name of the part to which a target in this folder leads.
 fn resolve(folder: &str, target: &str) -> String {
     let (folder, target) = match target.strip_prefix('/') {
         Some(absolute) => ("", absolute),

@@ -1,7 +1,7 @@
 //! XML of a part as a stream of elements, within the limits on depth, tags and texts.
 //!
-//! Elements are known by their local names, because writers choose prefixes and two sets of namespaces. The module
-//! does not know workbooks.
+//! Elements are known by their local names, because writers choose the prefixes and there are two sets of namespaces.
+//! This module does not know workbooks.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
@@ -72,7 +72,8 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         Ok(xml)
     }
 
-    /// Moves to the next child of the current element and returns true, or moves behind the element.
+    /// Moves to the next child of the current element and returns true. After the last child, it moves behind the
+    /// element and returns false.
     ///
     /// # Errors
     /// When the part is not well-formed or exceeds a limit.
@@ -86,7 +87,7 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         }
     }
 
-    /// Reads the rest of the part after the root, because the sum of the part's bytes is checked at the end.
+    /// Reads the rest of the part after the root, because the checksum of the part is compared only at its end.
     ///
     /// # Errors
     /// When another element follows, or the bytes are damaged.
@@ -112,7 +113,7 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         Ok(())
     }
 
-    /// Appends the text of the current element, without the text of elements inside, and moves behind the element.
+    /// Appends the text of the current element, without the text of elements inside it, and moves behind the element.
     ///
     /// # Errors
     /// As for [`Self::child`], or when `text` becomes longer than a line.
@@ -131,8 +132,8 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         local(&self.tag.as_bytes()[..self.name_bytes])
     }
 
-    /// Returns the attributes with these names of the element whose start was read last. A name without a prefix does
-    /// not name a prefixed attribute. A name that begins with a colon names any prefixed attribute.
+    /// The attributes with these names, of the element that was begun last. A name without a prefix matches only
+    /// attributes without one. A name that begins with a colon matches attributes with any prefix.
     ///
     /// # Errors
     /// When the attributes are not well-formed.
@@ -142,7 +143,7 @@ impl<'p, 'o> XmlPart<'p, 'o> {
     ) -> Result<[Option<Cow<'_, str>>; N], FormatError> {
         let mut values = [const { None }; N];
         let mut attributes = Attributes::new(&self.tag, self.name_bytes);
-        // The check for duplicates takes time that is quadratic in the number of attributes.
+        // We do not check for duplicates, because this takes time that is quadratic in the number of attributes.
         for attribute in attributes.with_checks(false) {
             let attribute = attribute.map_err(|error| self.wrong(&error.to_string()))?;
             let key = attribute.key.as_ref();
@@ -168,7 +169,7 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         Fault::new(FormatErrorKind::Syntax, detail).into()
     }
 
-    /// Reads up to the next tag or text. A text is appended to `text`, if given.
+    /// Reads up to the next tag or text, and appends a text to `text`, if given.
     fn step(&mut self, text: Option<&mut Vec<u8>>) -> Result<Step, FormatError> {
         loop {
             self.buffer.clear();

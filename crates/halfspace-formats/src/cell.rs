@@ -35,7 +35,7 @@ impl<'a> Cell<&'a [u8]> {
         }
     }
 
-    /// Returns what the cell holds.
+    /// What the cell holds.
     #[inline]
     pub(crate) fn content(&self, decimal: DecimalMark) -> Content {
         match self {
@@ -67,7 +67,7 @@ impl<'a> Cell<&'a [u8]> {
         }
     }
 
-    /// Returns the number that the cell holds, with a decimal point.
+    /// The number that the cell holds, with a decimal point.
     #[inline]
     pub(crate) fn number(&self) -> Result<f64, NumberFault> {
         match self {

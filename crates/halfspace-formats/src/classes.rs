@@ -337,7 +337,7 @@ impl Recoding {
         codes.windows(2).all(|pair| pair[0] != pair[1])
     }
 
-    /// Returns the examples with their new codes. Examples without labels stay as they are.
+    /// The examples with their new codes. Examples without labels stay as they are.
     pub fn of(&self, data: Data) -> Data {
         match data.labels() {
             Labels::Labelled(codes) if !self.is_identity() => {

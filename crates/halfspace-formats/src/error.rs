@@ -153,7 +153,7 @@ impl FormatErrorKind {
         )
     }
 
-    /// Returns the stable name of the kind.
+    /// The stable name of the kind.
     pub fn code(self) -> &'static str {
         match self {
             Self::Syntax => "syntax",
@@ -317,7 +317,7 @@ impl From<io::Error> for FormatError {
     }
 }
 
-/// Returns the first bytes of a text in quotes, escaped for a message.
+/// The first bytes of a text in quotes, escaped for a message.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const SHOWN: usize = 24;
     let mut shown = text.len().min(SHOWN);

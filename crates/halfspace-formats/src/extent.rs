@@ -45,7 +45,7 @@ pub fn extent(format: Format, body: &[u8], n: Option<usize>) -> Extent {
     }
 }
 
-/// Returns the largest whole number anywhere in a text.
+/// The largest whole number anywhere in a text.
 fn largest_number(text: &[u8]) -> u64 {
     let numbers = text.split(|byte| !byte.is_ascii_digit());
     let value = |digits: &[u8]| {

@@ -106,7 +106,7 @@ impl Options {
 }
 
 impl LabelsColumn {
-    /// Returns the position that the text names: `first`, `last`, `none`, `appended` or a column.
+    /// The position that the text names: `first`, `last`, `none`, `appended` or a column.
     pub fn of(text: &str) -> Self {
         match text {
             "first" => Self::First,
@@ -118,7 +118,7 @@ impl LabelsColumn {
     }
 }
 
-/// Returns the value of the spelling.
+/// The value of the spelling.
 fn one_of<T, const N: usize>(text: &str, spellings: [(&str, T); N]) -> Result<T, String> {
     let known = spellings
         .each_ref()

@@ -148,7 +148,7 @@ pub(super) struct MonomialScore {
 }
 
 impl Input<'_> {
-    /// Returns the features of the column, without the one for missing cells.
+    /// The features of the column, without the one for missing cells.
     pub(super) fn features(&self) -> std::ops::Range<usize> {
         let count = match &self.cells {
             Cells::Flag { .. } | Cells::Number => 1,
@@ -160,7 +160,7 @@ impl Input<'_> {
 }
 
 impl Score {
-    /// Returns the name of the section of a template with the arithmetic.
+    /// The name of the section of a template with the arithmetic.
     pub(super) fn section(&self) -> &'static str {
         match self {
             Self::Sum { .. } => "sum",
@@ -215,7 +215,7 @@ impl<'a> Computation<'a> {
         })
     }
 
-    /// Returns the number of columns with features.
+    /// The number of columns with features.
     pub(super) fn input_count(&self) -> usize {
         self.table.map_or(self.n, |table| table.columns.len())
     }

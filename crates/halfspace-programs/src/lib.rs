@@ -105,7 +105,7 @@ impl Language {
         Self::Excel,
     ];
 
-    /// Returns the name in requests, the name in prose, the media type, the file extension and the writer.
+    /// The name in requests, the name in prose, the media type, the file extension and the writer.
     fn entry(
         self,
     ) -> (
@@ -137,22 +137,22 @@ impl Language {
         }
     }
 
-    /// Returns the name in requests.
+    /// The name in requests.
     pub fn name(self) -> &'static str {
         self.entry().0
     }
 
-    /// Returns the name in prose.
+    /// The name in prose.
     pub fn title(self) -> &'static str {
         self.entry().1
     }
 
-    /// Returns the media type of the source text.
+    /// The media type of the source text.
     pub fn media_type(self) -> &'static str {
         self.entry().2
     }
 
-    /// Returns the extension of a file with the source text.
+    /// The extension of a file with the source text.
     pub fn file_extension(self) -> &'static str {
         self.entry().3
     }

@@ -99,7 +99,7 @@ impl Write for Sink {
     }
 }
 
-/// Returns a section of a template. Each section begins after a line of `@@` and the name.
+/// A section of a template. Each section begins after a line of `@@` and the name.
 pub(super) fn section<'t>(template: &'t str, name: &str) -> &'t str {
     let mut sections = template
         .split("@@ ")

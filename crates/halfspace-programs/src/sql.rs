@@ -393,7 +393,7 @@ fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
     Ok(write!(sink, " END FROM ({query}) AS cell)")?)
 }
 
-/// Returns a query with the sign, the digits and the exponent of the text `t` of a query.
+/// A query with the sign, the digits and the exponent of the text `t` of a query.
 fn numbered(text: String) -> String {
     let step =
         |query: String, step: &&str| format!("SELECT *, {step} FROM ({query}) AS step{ONCE}");

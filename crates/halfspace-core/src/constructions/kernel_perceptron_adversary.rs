@@ -137,7 +137,7 @@ fn draw(n: usize, vector: &mut [u64], random: &mut Generator) {
     }
 }
 
-/// Returns whether every member of the set has at most `limit` ones in common with the vector.
+/// Whether every member of the set has at most `limit` ones in common with the vector.
 fn is_apart(
     set: &BitMatrix,
     vector: &[u64],
@@ -171,7 +171,7 @@ mod tests {
     use crate::learners::engine::train::train;
     use serde_json::json;
 
-    /// Returns the mistakes of the monotone kernel perceptron in one pass.
+    /// The mistakes of the monotone kernel perceptron in one pass.
     fn mistakes(data: &Data) -> u64 {
         let entry = catalogue::find("kernel-perceptron").expect("a learner");
         let params = json!({"kernel": {"conjunctions": "monotone"}});

@@ -154,17 +154,16 @@ impl CountingPlan {
         })
     }
 
-    /// Returns the numbers of the construction.
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
-    /// Returns the threshold theta = 2^m of the kernel Winnow that the examples assume.
+    /// The threshold theta = 2^m of the kernel Winnow that the examples assume.
     pub fn theta(&self) -> BigUint {
         two_to(self.numbers.m)
     }
 
-    /// Returns the number of examples.
+    /// The number of examples.
     pub fn examples(&self) -> u64 {
         let Numbers { v, w, q, .. } = self.numbers;
         let demotions = u64::from(v) * self.question.clauses.len() as u64
@@ -263,7 +262,7 @@ fn two_to(power: u32) -> BigUint {
     BigUint::from(1_u32) << power
 }
 
-/// Returns the smallest t with base^t >= x.
+/// The smallest t with base^t >= x.
 fn powers_to(base: u64, x: &BigUint) -> u32 {
     let mut power = BigUint::from(1_u32);
     let mut t = 0;

@@ -124,7 +124,7 @@ pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
     freed
 }
 
-/// Returns the bytes that the process has allocated and not freed.
+/// The bytes that the process has allocated and not freed.
 pub fn live_bytes() -> u64 {
     let live: i64 = LIVE
         .iter()
@@ -133,12 +133,12 @@ pub fn live_bytes() -> u64 {
     u64::try_from(live).unwrap_or(0)
 }
 
-/// Returns the bytes that this thread has allocated and not freed.
+/// The bytes that this thread has allocated and not freed.
 pub(super) fn thread_live() -> i64 {
     THREAD.with(|thread| thread.live.get())
 }
 
-/// Returns the maximum of [`thread_live`] since [`reset_peak`].
+/// The maximum of [`thread_live`] since [`reset_peak`].
 pub(super) fn thread_peak() -> i64 {
     THREAD.with(|thread| thread.peak.get())
 }

@@ -94,7 +94,7 @@ impl MemoryBudget {
         Self::new(1 << 62)
     }
 
-    /// Returns the largest grant in bytes.
+    /// The largest grant in bytes.
     pub fn bytes_max(&self) -> u64 {
         self.0.large
     }
@@ -110,7 +110,7 @@ impl MemoryBudget {
         large.max(small.min(SMALL_BYTES_MAX))
     }
 
-    /// Returns the bytes of all grants.
+    /// The bytes of all grants.
     pub fn taken(&self) -> u64 {
         let taken = *self.0.taken();
         taken.small + taken.large
@@ -246,7 +246,7 @@ impl Drop for Account {
 }
 
 impl Grant {
-    /// Returns the bytes of the grant.
+    /// The bytes of the grant.
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
     }

@@ -28,7 +28,7 @@ pub enum Convention {
 }
 
 impl Convention {
-    /// Returns the name in requests and responses.
+    /// The name in requests and responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -36,7 +36,7 @@ impl Convention {
         }
     }
 
-    /// Returns the name of the certificate that no separator exists.
+    /// The name of the certificate that no separator exists.
     pub fn alternative(self) -> &'static str {
         match self {
             Self::Strict => "gordan",
@@ -50,7 +50,7 @@ impl Convention {
         self == Self::Strict || is_negative
     }
 
-    /// Returns whether the product a.w of an example has the right sign.
+    /// Whether the product a.w of an example has the right sign.
     pub fn is_right(self, product: &BigInt, is_negative: bool) -> bool {
         match product.sign() {
             Sign::Plus => true,

@@ -270,7 +270,7 @@ fn thinned(
     })
 }
 
-/// Returns the vectors in f64, each with a flag that tells whether a.w must be positive.
+/// The vectors in f64, each with a flag that tells whether a.w must be positive.
 fn rows(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -288,7 +288,7 @@ fn is_strict(examples: &SignedExamples<'_>, convention: Convention, index: usize
     convention.is_strict_on(examples.is_negative(index))
 }
 
-/// Returns the coarsest rounding of `values` that is right on the examples of `working`.
+/// The coarsest rounding of `values` that is right on the examples of `working`.
 fn right_on(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -325,7 +325,7 @@ fn support(working: &[usize], multipliers: &[f64]) -> Vec<usize> {
     order.into_iter().map(|at| working[at]).collect()
 }
 
-/// Returns the multipliers of the first linear dependency among `proposed`, if they exclude every separator.
+/// The multipliers of the first linear dependency among `proposed`, if they exclude every separator.
 pub(super) fn lifted(
     examples: &SignedExamples<'_>,
     convention: Convention,

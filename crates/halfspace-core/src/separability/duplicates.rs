@@ -60,7 +60,7 @@ fn contradiction_in_parts(
     Ok(None)
 }
 
-/// Returns the first example with a = 0 on which the convention requires a.w > 0.
+/// The first example with a = 0 on which the convention requires a.w > 0.
 fn strict_zero(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -85,7 +85,7 @@ fn strict_zero(
     Ok(None)
 }
 
-/// Returns a positive and a negative example among `rows` with the same features.
+/// A positive and a negative example among `rows` with the same features.
 fn opposite_pair(
     examples: &SignedExamples<'_>,
     mut rows: Vec<usize>,

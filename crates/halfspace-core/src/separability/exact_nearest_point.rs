@@ -105,7 +105,7 @@ pub fn nearest_hull_point(
     }
 }
 
-/// Returns the least inner product of a vertex with `direction`, and that vertex.
+/// The least inner product of a vertex with `direction`, and that vertex.
 fn lowest_vertex(
     examples: &SignedExamples<'_>,
     direction: &[BigInt],
@@ -147,7 +147,7 @@ struct Corral {
 }
 
 impl Corral {
-    /// Returns the weighted sum of the vertices, and the sum of the weights.
+    /// The weighted sum of the vertices, and the sum of the weights.
     fn point(&self) -> (Vec<BigInt>, BigInt) {
         let mut point = vec![BigInt::zero(); self.vertices[0].len()];
         for (vertex, weight) in self.vertices.iter().zip(&self.weights) {

@@ -63,42 +63,40 @@ impl<'a> SignedExamples<'a> {
         })
     }
 
-    /// Returns the sample.
     pub fn data(&self) -> &'a Data {
         self.data
     }
 
-    /// Returns the features of the sample.
     pub fn features(&self) -> &DenseFeatures<'a> {
         &self.features
     }
 
-    /// Returns whether the last coordinate is the bias.
+    /// Whether the last coordinate is the bias.
     pub fn has_bias(&self) -> bool {
         self.has_bias
     }
 
-    /// Returns the reading of Boolean examples.
+    /// The reading of Boolean examples.
     pub fn reading(&self) -> Reading {
         self.reading
     }
 
-    /// Returns the number of coordinates, including the bias.
+    /// The number of coordinates, including the bias.
     pub fn coordinates(&self) -> usize {
         self.data.n() + usize::from(self.has_bias)
     }
 
-    /// Returns the number of examples.
+    /// The number of examples.
     pub fn count(&self) -> usize {
         self.data.examples()
     }
 
-    /// Returns the shift. Coordinates are integer multiples of 2^-shift.
+    /// The shift. Coordinates are integer multiples of 2^-shift.
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// Returns whether example `index` has the label -1.
+    /// Whether example `index` has the label -1.
     pub fn is_negative(&self, index: usize) -> bool {
         matches!(self.data.labels().signs(), Some(labels) if !labels.get(index))
     }
@@ -121,7 +119,7 @@ impl<'a> SignedExamples<'a> {
         }
     }
 
-    /// Returns the exact vector of example `index` times 2^shift.
+    /// The exact vector of example `index` times 2^shift.
     pub fn column(&self, index: usize) -> IntegerExample {
         let is_negative = self.is_negative(index);
         match &self.features {
@@ -185,7 +183,7 @@ impl<'a> SignedExamples<'a> {
         Ok(())
     }
 
-    /// Returns the bits and the weights as machine integers, if no score can overflow.
+    /// The bits and the weights as machine integers, if no score can overflow.
     fn machine_weights(
         &self,
         weights: &[BigInt],
@@ -203,7 +201,7 @@ impl<'a> SignedExamples<'a> {
         Some((matrix, IntegerWeights::new(self.reading, weights, bias)))
     }
 
-    /// Returns the largest |a|^2 times 4^shift.
+    /// The largest |a|^2 times 4^shift.
     ///
     /// # Errors
     /// Returns the interrupt if the run stops.
@@ -218,7 +216,7 @@ impl<'a> SignedExamples<'a> {
 }
 
 impl IntegerExample {
-    /// Returns the inner product with `weights`.
+    /// The inner product with `weights`.
     pub fn dot(&self, weights: &[BigInt]) -> BigInt {
         match self {
             Self::Signs { plus, minus } => {
@@ -276,7 +274,7 @@ fn parts(value: f64) -> (u64, i32) {
     (mantissa >> zeros, exponent + zeros as i32)
 }
 
-/// Returns a finite value times 2^shift, which must be an integer.
+/// A finite value times 2^shift, which must be an integer.
 pub fn whole(value: f64, shift: u32) -> BigInt {
     if value == 0.0 {
         return BigInt::zero();
@@ -288,7 +286,7 @@ pub fn whole(value: f64, shift: u32) -> BigInt {
     BigInt::from_biguint(sign, BigUint::from(odd) << places)
 }
 
-/// Returns the least shift that makes every value an integer.
+/// The least shift that makes every value an integer.
 pub fn whole_shift(values: &[f64]) -> u32 {
     let exponents = values.iter().filter(|value| **value != 0.0);
     let lowest = exponents.fold(0, |lowest, &value| lowest.min(parts(value).1));

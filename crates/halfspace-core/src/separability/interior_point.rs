@@ -167,7 +167,7 @@ impl Program<'_> {
             .collect()
     }
 
-    /// Returns the point that minimises the objective plus half the squares of Ax - b, with signs repaired.
+    /// The point that minimises the objective plus half the squares of Ax - b, with signs repaired.
     fn start(&self) -> Result<Point, Interrupt> {
         let normal = self.normal(vec![1.0; self.least.len()])?;
         let sums = self.rows.transposed_times(&self.least);
@@ -247,7 +247,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Returns the step of Newton's method that removes the residuals and the given complementarity.
+    /// The step of Newton's method that removes the residuals and the given complementarity.
     fn direction(
         &self,
         normal: &Normal,
@@ -277,7 +277,7 @@ impl Program<'_> {
 }
 
 impl Point {
-    /// Returns the share of a step, at most 1, that keeps slacks and multipliers positive.
+    /// The share of a step, at most 1, that keeps slacks and multipliers positive.
     fn longest(&self, direction: &Self, caution: f64) -> f64 {
         pairs(&self.slacks, &direction.slacks)
             .chain(pairs(&self.multipliers, &direction.multipliers))

@@ -64,7 +64,7 @@ fn independent_rows(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<usi
     Ok(None)
 }
 
-/// Returns the inverse of a square system modulo the prime, row by row. The system is given by columns.
+/// The inverse of a square system modulo the prime, row by row. The system is given by columns.
 fn inverse(system: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<Vec<u64>>>, Interrupt> {
     let size = system.len();
     let row = |i: usize| {
@@ -95,7 +95,7 @@ fn inverse(system: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<Vec<u64>>>, I
     ))
 }
 
-/// Returns the numerators of the solution, and their common denominator last.
+/// The numerators of the solution, and their common denominator last.
 fn lift(
     system: &[Vec<BigInt>],
     inverse: &[Vec<u64>],
@@ -146,7 +146,7 @@ fn lift(
     Ok(None)
 }
 
-/// Returns the small fractions that the residues represent: the numerators, then the common denominator.
+/// The small fractions that the residues represent: the numerators, then the common denominator.
 fn fractions(residues: &[BigInt], modulus: &BigInt) -> Option<Vec<BigInt>> {
     let most = (modulus / 2_u32).sqrt();
     let mut denominator = BigInt::one();
@@ -171,7 +171,7 @@ fn fractions(residues: &[BigInt], modulus: &BigInt) -> Option<Vec<BigInt>> {
     })
 }
 
-/// Returns the fraction in lowest terms that a residue represents, by Euclid's algorithm.
+/// The fraction in lowest terms that a residue represents, by Euclid's algorithm.
 fn fraction(residue: BigInt, modulus: &BigInt, most: &BigInt) -> Option<(BigInt, BigInt)> {
     let (mut before, mut rest) = (modulus.clone(), residue);
     let (mut factor_before, mut factor) = (BigInt::zero(), BigInt::one());
@@ -188,7 +188,7 @@ fn fraction(residue: BigInt, modulus: &BigInt, most: &BigInt) -> Option<(BigInt,
     (!factor.is_zero() && factor <= *most).then_some((rest, factor))
 }
 
-/// Returns whether the numerators over their denominator solve the system exactly.
+/// Whether the numerators over their denominator solve the system exactly.
 fn solves(
     system: &[Vec<BigInt>],
     fractions: &[BigInt],
@@ -207,7 +207,7 @@ fn solves(
     Ok(true)
 }
 
-/// Returns an integer modulo the prime.
+/// An integer modulo the prime.
 fn residue(number: &BigInt) -> u64 {
     let residue = number.mod_floor(&BigInt::from(PRIME)).to_u64();
     residue.expect("a residue is below the prime")
@@ -234,7 +234,7 @@ fn subtract(left: &mut [u64], base: &[u64], factor: u64) {
     }
 }
 
-/// Returns the inverse of a residue other than 0, by Fermat's little theorem.
+/// The inverse of a residue other than 0, by Fermat's little theorem.
 fn inverse_of(residue: u64) -> u64 {
     let (mut power, mut base, mut exponent) = (1, residue, PRIME - 2);
     while exponent > 0 {

@@ -74,7 +74,7 @@ pub fn largest_margin(
     Ok(best.map_or(Solved::Undecided(Undecided::NoMargin), Solved::Margin))
 }
 
-/// Returns the best hyperplane of the f64 solver.
+/// The best hyperplane of the f64 solver.
 fn solved_in_f64(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -160,7 +160,7 @@ fn solved_exactly(
     Ok(best)
 }
 
-/// Returns the examples nearest to a separator, from each label.
+/// The examples nearest to a separator, from each label.
 fn first_examples(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],

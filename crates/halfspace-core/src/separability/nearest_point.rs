@@ -45,7 +45,7 @@ pub fn vertex(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, 
     minimise(0, &raise_t(coordinates), &constraints, run)
 }
 
-/// Returns the constraint a.w >= t + least, or a.w >= least. The last variable is t.
+/// The constraint a.w >= t + least, or a.w >= least. The last variable is t.
 fn constraint((values, is_strict): &(Vec<f64>, bool), least: f64) -> Constraint {
     // Only the direction of a row matters.
     let norm = libm::sqrt(values.iter().map(|x| x * x).sum());
@@ -56,7 +56,7 @@ fn constraint((values, is_strict): &(Vec<f64>, bool), least: f64) -> Constraint 
     Constraint { values, least }
 }
 
-/// Returns the objective that maximises t.
+/// The objective that maximises t.
 fn raise_t(coordinates: usize) -> Vec<f64> {
     let mut linear = vec![0.0; coordinates];
     linear.push(-1.0);

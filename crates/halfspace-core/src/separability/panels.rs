@@ -51,7 +51,7 @@ impl Panels {
         self.columns.div_ceil(LANES)
     }
 
-    /// Returns the product with a vector of one value per column.
+    /// The product with a vector of one value per column.
     pub fn times(&self, vector: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.rows];
         for (index, weights) in vector.chunks(LANES).enumerate() {
@@ -62,7 +62,7 @@ impl Panels {
         sums
     }
 
-    /// Returns the product of the transpose with a vector of one value per row.
+    /// The product of the transpose with a vector of one value per row.
     pub fn transposed_times(&self, vector: &[f64]) -> Vec<f64> {
         let panels = (0..self.panels()).flat_map(|index| column_sums(self.panel(index), vector));
         panels.take(self.columns).collect()
@@ -121,7 +121,7 @@ impl Gram {
         self.panels[index / LANES][index][index % LANES] += amount;
     }
 
-    /// Returns an entry of the diagonal.
+    /// An entry of the diagonal.
     pub fn diagonal(&self, index: usize) -> f64 {
         self.panels[index / LANES][index][index % LANES]
     }
@@ -265,7 +265,7 @@ multiversioned! {
 mod tests {
     use super::*;
 
-    /// Returns a matrix of 40 rows and its entries by a formula.
+    /// A matrix of 40 rows and its entries by a formula.
     fn matrix(columns: usize) -> (Panels, impl Fn(usize, usize) -> f64) {
         let entry = |row: usize, column: usize| libm::sin((row * row + 3 * column) as f64 + 0.5);
         let mut panels = Panels::zeros(40, columns);

@@ -27,8 +27,7 @@ pub enum Norm {
 }
 
 impl Norm {
-    /// Returns the number of coordinates that the norm includes. The bias is the last coordinate of the
-    /// vector.
+    /// The number of coordinates that the norm includes. The bias is the last coordinate of the vector.
     pub fn squared(self, coordinates: usize) -> usize {
         coordinates - usize::from(self == Self::WithoutBias)
     }
@@ -80,7 +79,7 @@ impl Margin {
         Ok(found.and_then(|found| found.margin))
     }
 
-    /// Returns the examples whose distance from these weights is the margin, with a tolerance of one part in `parts`.
+    /// The examples whose distance from these weights is the margin, with a tolerance of one part in `parts`.
     ///
     /// # Errors
     /// Returns the interrupt if the run stops.
@@ -106,7 +105,7 @@ impl Margin {
     }
 }
 
-/// Returns the margin with the smaller gap.
+/// The margin with the smaller gap.
 pub fn nearer(one: Option<Margin>, other: Option<Margin>) -> Option<Margin> {
     match (one, other) {
         (Some(one), Some(other)) if other.relative_gap < one.relative_gap => Some(other),
@@ -266,7 +265,7 @@ pub fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
     libm::scalbn(digits, places)
 }
 
-/// Returns the square root of a quotient of integers, divided by 2^shift.
+/// The square root of a quotient of integers, divided by 2^shift.
 pub fn root(numerator: &BigUint, denominator: &BigUint, shift: u32) -> f64 {
     let (digits, places) = leading_digits(numerator, denominator);
     let odd = places.rem_euclid(2);
@@ -274,7 +273,7 @@ pub fn root(numerator: &BigUint, denominator: &BigUint, shift: u32) -> f64 {
     libm::scalbn(root, (places - odd) / 2 - shift as i32)
 }
 
-/// Returns about 66 leading binary digits of a quotient, and the power of two of the last digit.
+/// About 66 leading binary digits of a quotient, and the power of two of the last digit.
 fn leading_digits(numerator: &BigUint, denominator: &BigUint) -> (f64, i32) {
     let places = 66 + denominator.bits() as i64 - numerator.bits() as i64;
     let digits = match u64::try_from(places) {

@@ -137,7 +137,7 @@ impl ExactSimplex {
         Ok(None)
     }
 
-    /// Returns the rate at which an entry reduces the infeasibility, times the determinant.
+    /// The rate at which an entry reduces the infeasibility, times the determinant.
     fn gain(&self, index: usize, prices: &[BigInt]) -> BigInt {
         let entry = &self.entries[index];
         let gain = entry.column.dot(prices);
@@ -176,7 +176,7 @@ impl ExactSimplex {
         Ok(())
     }
 
-    /// Returns the row whose variable reaches 0 first. The rows of the inverse break ties lexicographically.
+    /// The row whose variable reaches 0 first. The rows of the inverse break ties lexicographically.
     fn leaving(&self, direction: &[BigInt]) -> usize {
         let last = direction.len() - 1;
         let mut rows: Vec<usize> = (0..=last)
@@ -201,7 +201,7 @@ impl ExactSimplex {
         *rows.first().expect("a row that leaves")
     }
 
-    /// Returns the values of the basic variables, divided by their common divisor.
+    /// The values of the basic variables, divided by their common divisor.
     fn multipliers(&self) -> Vec<Multiplier> {
         let values = self
             .basis
@@ -220,7 +220,7 @@ impl ExactSimplex {
     }
 }
 
-/// Returns the numbers as f64, all divided by one power of two so that the largest fits.
+/// The numbers as f64, all divided by one power of two so that the largest fits.
 fn approximations(numbers: &[BigInt]) -> Vec<f64> {
     let bits = numbers.iter().map(BigInt::bits).max().unwrap_or(0);
     let excess = bits.saturating_sub(1000);

@@ -55,7 +55,7 @@ impl SolverUnits {
         Self { centre, exponent }
     }
 
-    /// Returns the constraint a.w >= 1 for example `index` in these units.
+    /// The constraint a.w >= 1 for example `index` in these units.
     pub fn constraint(&self, examples: &SignedExamples<'_>, index: usize) -> Constraint {
         let mut values = Vec::new();
         examples.values(index, &mut values);

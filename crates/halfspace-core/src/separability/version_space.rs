@@ -66,7 +66,7 @@ pub struct VersionSpace {
 }
 
 impl VersionSpace {
-    /// Returns whether exactly one hypothesis is consistent with the sample.
+    /// Whether exactly one hypothesis is consistent with the sample.
     pub fn is_unique(&self) -> bool {
         self.count == 1
     }
@@ -139,7 +139,7 @@ struct CodedExample {
     allowed: u32,
 }
 
-/// Returns the distinct constraints of a sample.
+/// The distinct constraints of a sample.
 fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
     let (features, n) = (data.features(), data.n());
     let (used, unused) = (u32::MAX >> (32 - n), 64 - n);

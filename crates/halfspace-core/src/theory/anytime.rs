@@ -151,8 +151,8 @@ impl RemainingStops {
         Self { delta, distances }
     }
 
-    /// Returns the upper bound on the sum of the false stops after run k. `here` holds the probabilities of
-    /// the distances 1 to n at the start of the next run.
+    /// The upper bound on the sum of the false stops after run k. `here` holds the probabilities of the distances 1
+    /// to n at the start of the next run.
     fn after(&self, k: u64, here: &[f64]) -> f64 {
         let ratios = here.iter().zip(&self.distances);
         let ratio = ratios

@@ -408,7 +408,7 @@ impl LabelNames {
         }
     }
 
-    /// Returns the values with their numbers of rows, in the order of their first rows.
+    /// The values with their numbers of rows, in the order of their first rows.
     pub(crate) fn counts(&self) -> Vec<LabelCount> {
         let count = |value: &LabelValue| LabelCount {
             value: value.text.clone(),

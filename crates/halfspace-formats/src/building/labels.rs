@@ -65,14 +65,14 @@ impl LabelCodes {
         !self.planes.is_empty()
     }
 
-    /// Returns the number of planes of the final codes, 0 without labels.
+    /// The number of planes of the final codes, 0 without labels.
     pub(crate) fn planes(&self) -> usize {
         let own = self.planes.len();
         let recoding = self.recoding.as_ref().filter(|_| own > 0);
         recoding.map_or(own, |codes| codes.planes(own))
     }
 
-    /// Returns the kind of the labels. `unlabelled` says what rows without labels mean.
+    /// The kind of the labels. `unlabelled` says what rows without labels mean.
     pub(crate) fn kind(&self, unlabelled: UnlabelledMeans) -> LabelKind {
         match (self.is_labelled(), unlabelled) {
             (true, _) => LabelKind::Labelled {

@@ -65,7 +65,7 @@ impl From<Parsed> for Parsed<ParsedRows> {
 }
 
 impl<D> Parsed<D> {
-    /// Returns the names of the classes, unless the labels are 1 and -1, or 1 and 0.
+    /// The names of the classes, unless the labels are 1 and -1, or 1 and 0.
     pub fn class_names(&self) -> Option<Vec<String>> {
         self.classes.as_ref().and_then(Classes::names)
     }

@@ -24,7 +24,7 @@ pub enum ParsedRows {
 }
 
 impl ParsedRows {
-    /// Returns the kinds and sizes of the rows.
+    /// The kinds and sizes of the rows.
     pub fn header(&self) -> Shape {
         match self {
             Self::Memory(data) => data.shape(),

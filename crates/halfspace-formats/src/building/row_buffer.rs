@@ -61,12 +61,11 @@ impl RowBuffer {
         self.expected = Some((rows, unlabelled));
     }
 
-    /// Returns the number of rows.
+    /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns the spool.
     pub(crate) fn spool(&self) -> Option<&Spool> {
         self.spool.as_ref()
     }

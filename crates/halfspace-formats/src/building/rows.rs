@@ -57,7 +57,7 @@ impl FinishedRows {
         *self = Self::Real(values);
     }
 
-    /// Returns the bytes of the rows in memory.
+    /// The bytes of the rows in memory.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Packed(ones) => packed_bytes(ones.rows(), ones.n()),
@@ -106,12 +106,12 @@ impl FinishedRows {
     }
 }
 
-/// Returns the bytes of `rows` real rows of `n` values.
+/// The bytes of `rows` real rows of `n` values.
 pub(crate) fn real_bytes(rows: usize, n: usize) -> u64 {
     (n * rows * size_of::<f64>()) as u64
 }
 
-/// Returns the bytes of `rows` packed rows of `n` values, in whole blocks.
+/// The bytes of `rows` packed rows of `n` values, in whole blocks.
 pub(crate) fn packed_bytes(rows: usize, n: usize) -> u64 {
     (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
 }

@@ -188,7 +188,6 @@ impl SampleBuilder {
         self.store.labels.recode(codes);
     }
 
-    /// Returns the spool.
     pub(crate) fn spool(&self) -> Option<&Spool> {
         self.store.spool()
     }
@@ -198,7 +197,7 @@ impl SampleBuilder {
         self.rules.first_real = Some(place);
     }
 
-    /// Returns the number of rows so far.
+    /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
         self.store.rows()
     }
@@ -229,7 +228,7 @@ impl SampleBuilder {
         self.store.is_packed()
     }
 
-    /// Returns the value that a 0 bit had in the body: -1 in data with a -1, else 0.
+    /// The value that a 0 bit had in the body: -1 in data with a -1, else 0.
     fn low(&self) -> f64 {
         if self.rules.minus_seen { -1.0 } else { 0.0 }
     }

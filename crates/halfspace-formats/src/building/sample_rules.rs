@@ -104,7 +104,7 @@ impl SampleRules {
         Err(Fault::new(FormatErrorKind::EmptyData, detail))
     }
 
-    /// Returns the sample of the rows. `low` is the value that a 0 bit had in the body.
+    /// The sample of the rows. `low` is the value that a 0 bit had in the body.
     pub(crate) fn parsed(self, data: ParsedRows, low: f64) -> Parsed<ParsedRows> {
         Parsed {
             first_real: self.first_real,

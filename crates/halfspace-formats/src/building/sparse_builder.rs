@@ -175,7 +175,7 @@ impl SparseBuilder {
         self.rules.first_real = Some(place);
     }
 
-    /// Returns the number of rows so far.
+    /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
         self.first + self.held.rows()
     }

@@ -225,7 +225,7 @@ pub(crate) enum NoFeatures {
 }
 
 impl NoFeatures {
-    /// Returns the fault of the cell with this text in row `row`, counted from 1.
+    /// The fault of the cell with this text in row `row`, counted from 1.
     pub(crate) fn fault(self, column: &str, row: u64, text: &[u8]) -> Fault {
         let (column, shown) = (excerpt(column.as_bytes()), excerpt(text));
         let detail = match self {
@@ -247,7 +247,7 @@ impl NoFeatures {
 }
 
 impl LabelEncoding {
-    /// Returns the names of the labels -1 and +1.
+    /// The names of the labels -1 and +1.
     pub fn classes(&self) -> Classes {
         Classes::new(self.negative.clone(), self.positive.clone())
     }
@@ -308,7 +308,7 @@ impl TableEncoding {
             .any(|column| column.kind == ColumnKind::Number)
     }
 
-    /// Returns the number of features.
+    /// The number of features.
     pub fn n(&self) -> usize {
         self.columns
             .last()
@@ -455,7 +455,7 @@ impl TableEncoding {
             + self.ignored.iter().map(ignored).sum::<usize>()
     }
 
-    /// Returns the names of the features in order.
+    /// The names of the features in order.
     pub fn feature_names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(ColumnEncoding::feature_names);
         names.collect()
@@ -501,7 +501,7 @@ impl ColumnEncoding {
         self.features[1] - self.features[0] - u32::from(self.missing)
     }
 
-    /// Returns the names of the features: `c`, `c=value`, `c>=threshold` and `c=?`.
+    /// The names of the features: `c`, `c=value`, `c>=threshold` and `c=?`.
     pub fn feature_names(&self) -> Vec<String> {
         let column = &self.name;
         let mut names: Vec<String> = match &self.kind {

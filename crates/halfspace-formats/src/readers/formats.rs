@@ -196,7 +196,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
+    /// The format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
     pub fn from_media_type(content_type: &str) -> Option<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         let mut formats = FORMATS.iter();
@@ -204,7 +204,7 @@ impl Format {
         named.map(|entry| entry.format)
     }
 
-    /// Returns the format of a file by the extension of the name.
+    /// The format of a file by the extension of the name.
     ///
     /// ```
     /// use halfspace_formats::Format;
@@ -220,7 +220,7 @@ impl Format {
         named.map(|entry| entry.format)
     }
 
-    /// Returns the media type of the format.
+    /// The media type of the format.
     pub fn media_type(self) -> &'static str {
         self.entry().media_type
     }
@@ -250,12 +250,12 @@ impl Format {
         matches!(self, Self::Libsvm | Self::Octets)
     }
 
-    /// Returns every accepted media type.
+    /// Every accepted media type.
     pub fn media_types() -> impl Iterator<Item = &'static str> {
         FORMATS.iter().map(|entry| entry.media_type)
     }
 
-    /// Returns every known file extension.
+    /// Every known file extension.
     pub fn file_extensions() -> impl Iterator<Item = &'static str> {
         FORMATS
             .iter()
@@ -281,7 +281,7 @@ impl Format {
 }
 
 impl TextFormat {
-    /// Returns the media type of the format.
+    /// The media type of the format.
     pub fn media_type(self) -> &'static str {
         let format = match self {
             Self::Json => Format::Json,

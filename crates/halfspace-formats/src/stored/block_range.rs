@@ -34,7 +34,7 @@ impl RowRange {
         })
     }
 
-    /// Returns the number of rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -132,7 +132,7 @@ impl RowRange {
         Ok(Data::new(features, labels))
     }
 
-    /// Returns each block that contains some of the rows, with the range of these rows in the block.
+    /// Each block that contains some of the rows, with the range of these rows in the block.
     fn blocks(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let Range { start, end } = self.rows;
         (start / BLOCK_ROWS..end.div_ceil(BLOCK_ROWS)).map(move |block| {

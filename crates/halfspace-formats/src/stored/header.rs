@@ -19,7 +19,6 @@ pub enum RowsKind {
 }
 
 impl RowsKind {
-    /// Returns the kind of features that are real or not.
     pub fn of(is_real: bool) -> Self {
         match is_real {
             true => Self::Real,
@@ -41,7 +40,7 @@ pub enum LabelsKind {
 }
 
 impl LabelsKind {
-    /// Returns the name of a kind.
+    /// The name of a kind.
     pub fn of(kind: LabelKind) -> Self {
         match kind {
             LabelKind::HalfSpace => Self::HalfSpace,
@@ -104,7 +103,7 @@ pub enum BlocksError {
 }
 
 impl BlocksError {
-    /// Returns the error of the source or target, or wraps another error.
+    /// The error of the source or target, or else this error, wrapped in one.
     pub(crate) fn into_io(self) -> io::Error {
         match self {
             Self::Io(error) => error,

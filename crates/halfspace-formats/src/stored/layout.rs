@@ -70,7 +70,7 @@ impl Layout {
     /// Bytes of a header with its check. All stored data have at least this many bytes.
     pub const CHECKED_HEAD_BYTES: usize = HEAD_BYTES + WORD_BYTES;
 
-    /// Returns the layout in which data are written.
+    /// The layout in which data are written.
     ///
     /// # Errors
     /// When the bytes of a block exceed 64 bits.
@@ -85,12 +85,12 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Returns kinds and sizes.
+    /// The kinds and sizes of the rows.
     pub fn header(&self) -> &Shape {
         &self.header
     }
 
-    /// Returns the number of blocks.
+    /// The number of blocks.
     pub fn blocks(&self) -> usize {
         self.header.examples.div_ceil(BLOCK_ROWS)
     }
@@ -171,7 +171,7 @@ impl Layout {
         is_dense && self.header.is_real && self.header.n >= ROW_UNIT_N_MIN
     }
 
-    /// Returns the number of rows in block `index`.
+    /// The number of rows in block `index`.
     pub(crate) fn rows_of(&self, index: usize) -> usize {
         (self.header.examples - index * BLOCK_ROWS).min(BLOCK_ROWS)
     }
@@ -182,7 +182,7 @@ impl Layout {
         self.bytes_of_block(BLOCK_ROWS)
     }
 
-    /// Returns the bytes of a block with `rows` rows.
+    /// The bytes of a block with `rows` rows.
     fn bytes_of_block(&self, rows: usize) -> Option<u64> {
         let n = self.header.n;
         let labels = self.header.labels.planes();
@@ -200,7 +200,7 @@ impl Layout {
         (words as u64).checked_mul(WORD_BYTES as u64)
     }
 
-    /// Returns the bytes of a row that is a unit, with its check.
+    /// The bytes of a row that is a unit, with its check.
     pub(crate) fn row_bytes(&self) -> u64 {
         ((self.header.n + CHECK_WORDS) * WORD_BYTES) as u64
     }
@@ -253,7 +253,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Returns the classes of labelled rows, if they were read.
+    /// The classes of labelled rows, if they were read.
     pub fn classes(&self) -> Option<&Classes> {
         self.classes.as_deref()
     }
@@ -316,14 +316,14 @@ impl Layout {
         usize::try_from(blocks.max(1)).unwrap_or(usize::MAX)
     }
 
-    /// Returns the number of words of a sparse block before its labels and its check, if the index was read.
+    /// The number of words of a sparse block before its labels and its check, if the index was read.
     pub(crate) fn words_of_sparse(&self, index: usize) -> Option<usize> {
         let bytes = self.block_end(index)? - self.block_offset(index)?;
         let others = self.header.labels.planes() + CHECK_WORDS;
         (bytes as usize / WORD_BYTES).checked_sub(others)
     }
 
-    /// Returns the byte offset of block `index`, or `None` above 64 bits or if the index was not read.
+    /// The byte offset of block `index`, or `None` above 64 bits or if the index was not read.
     pub fn block_offset(&self, index: usize) -> Option<u64> {
         if self.header.entries.is_some() {
             return match index.checked_sub(1) {
@@ -335,7 +335,7 @@ impl Layout {
         before.checked_add(Self::CHECKED_HEAD_BYTES as u64)
     }
 
-    /// Returns the byte offset of the end of block `index`, or `None` above 64 bits.
+    /// The byte offset of the end of block `index`, or `None` above 64 bits.
     pub(crate) fn block_end(&self, index: usize) -> Option<u64> {
         if self.header.entries.is_some() {
             return self.ends.as_ref()?.get(index).copied();
@@ -357,17 +357,17 @@ impl Layout {
             .checked_add(names)
     }
 
-    /// Returns the number of units in a whole block.
+    /// The number of units in a whole block.
     fn units_of_block(&self) -> usize {
         if self.is_by_rows() { BLOCK_ROWS + 1 } else { 1 }
     }
 
-    /// Returns the unit number of a block, or of its row `place`.
+    /// The unit number of a block, or of its row `place`.
     pub(crate) fn unit(&self, block: usize, place: usize) -> usize {
         block * self.units_of_block() + place
     }
 
-    /// Returns the unit number of a block's labels.
+    /// The unit number of a block's labels.
     pub(crate) fn labels_unit(&self, block: usize) -> usize {
         self.unit(block, BLOCK_ROWS)
     }
@@ -397,7 +397,7 @@ impl Layout {
         }
     }
 
-    /// Returns the check of a unit whose bytes have this CRC.
+    /// The check of a unit whose bytes have this CRC.
     pub(crate) fn check_of(&self, unit: usize, crc: u64) -> u64 {
         // The factor is odd, so different unit numbers have different products modulo 2^64.
         let number = (unit as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

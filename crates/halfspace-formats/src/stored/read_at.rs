@@ -13,7 +13,7 @@ pub trait ReadAt: fmt::Debug + Send + Sync {
     /// [`io::ErrorKind::UnexpectedEof`] if the bytes end before the buffer is full.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Returns the number of bytes.
+    /// The number of bytes.
     ///
     /// # Errors
     /// When the number cannot be determined.

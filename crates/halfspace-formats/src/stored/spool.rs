@@ -127,7 +127,7 @@ impl Spool {
         }
     }
 
-    /// Returns the bytes that may stay in memory, and the source of files.
+    /// The bytes that may stay in memory, and the source of files.
     pub(crate) fn opener(&self) -> (u64, OpenSpool) {
         (self.memory_bytes_max, Arc::clone(&self.open))
     }
@@ -220,7 +220,7 @@ impl Spool {
         Ok(words)
     }
 
-    /// The written rows under this header, or `None` if none were written. In real data `low` is the value of a
+    /// Returns the written rows under this header, or `None` if none were written. In real data `low` is the value of a
     /// packed bit that is 0.
     ///
     /// # Errors

@@ -129,12 +129,12 @@ impl StoredExamples {
         self.layout.classes()
     }
 
-    /// Returns kinds and sizes.
+    /// The kinds and sizes of the examples.
     pub fn header(&self) -> &Shape {
         self.layout.header()
     }
 
-    /// Returns the first error that made the examples unreadable.
+    /// The first error that made the examples unreadable.
     pub fn failure(&self) -> Option<&BlocksError> {
         self.failure.get()
     }
@@ -212,7 +212,7 @@ impl StoredExamples {
         damages
     }
 
-    /// Returns the rows of the whole blocks that are read at once, from the block of `row` on.
+    /// The rows of the whole blocks that are read at once, from the block of `row` on.
     fn blocks_from(&self, row: usize) -> Range<usize> {
         let block = row / BLOCK_ROWS;
         let blocks = self.layout.blocks_within(block, self.buffers.window_bytes);
@@ -373,7 +373,7 @@ impl Window {
 }
 
 impl StoredReader<'_> {
-    /// Returns the window with the row `wanted`. If the window lacks it, it reads `rows` first.
+    /// Returns the window with the row `wanted`. If it lacks this row, it reads `rows` first.
     fn moved<'w>(
         stored: &StoredExamples,
         window: &'w mut Option<Window>,

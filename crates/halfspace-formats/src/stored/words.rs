@@ -67,7 +67,7 @@ impl<W: Write> WordWriter<W> {
         }
     }
 
-    /// Returns the number of bytes so far.
+    /// The number of bytes so far.
     pub(crate) fn written(&self) -> u64 {
         self.before + self.filled as u64
     }

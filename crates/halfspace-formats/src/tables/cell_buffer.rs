@@ -221,7 +221,7 @@ pub(crate) enum KeptRow<'r> {
 }
 
 impl KeptRow<'_> {
-    /// Returns the cell of a column.
+    /// The cell of a column.
     pub(crate) fn cell(&self, at: usize) -> KeptCell {
         match self {
             Self::Codes(codes) => KeptCell::Code(codes[at]),

@@ -76,7 +76,7 @@ pub(crate) fn column_kind(
     Ok((ColumnKind::Nominal { values }, missing > 0))
 }
 
-/// Returns the values of the bits 0 and 1 of a boolean column.
+/// The values of the bits 0 and 1 of a boolean column.
 fn boolean(scan: &ColumnScan, stated: Option<KindName>) -> Option<[String; 2]> {
     if scan.is_numbers || stated == Some(KindName::Number) {
         return None;

@@ -332,7 +332,7 @@ impl ColumnScan {
         self.values.is_empty()
     }
 
-    /// Returns the number of missing cells and the first row with one, or zeros.
+    /// The number of missing cells and the first row with one, or zeros.
     pub(crate) fn missing(&self) -> (u64, u64) {
         let coded = self
             .values

@@ -393,7 +393,7 @@ impl TableColumns {
         self.columns[at].about(at, self.has_header, fault)
     }
 
-    /// Returns the columns of the encoding in their order, as indices of columns of this table.
+    /// The columns of the encoding in their order, as indices of columns of this table.
     ///
     /// # Errors
     /// When the table lacks a column of the encoding, or has one too many.
@@ -472,7 +472,7 @@ impl TableColumns {
         memory::collect((0..self.columns.len()).filter(is_open).map(Ok))
     }
 
-    /// Returns the columns that can have features.
+    /// The columns that can have features.
     pub(crate) fn features(&self) -> impl Iterator<Item = usize> {
         let is_feature = |&at: &usize| {
             let column = &self.columns[at];

@@ -10,7 +10,7 @@ use crate::error::{Fault, FormatErrorKind, name};
 use crate::numbers::NumberFault;
 use crate::options::{Header, LabelsColumn, Options};
 
-/// Returns the names of the columns if the first row holds names.
+/// The names of the columns if the first row holds names.
 ///
 /// # Errors
 /// When a name is not UTF-8 or occurs twice, because you could then mistake one column for another.

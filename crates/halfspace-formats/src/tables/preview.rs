@@ -237,7 +237,7 @@ impl Preview {
         Ok(())
     }
 
-    /// Returns the first error that refused the table, if there is one, when the table ends.
+    /// Ends the table, with the first error that refused it, if there is one.
     ///
     /// # Errors
     /// That error.
@@ -352,7 +352,7 @@ impl SeenColumn {
         }
     }
 
-    /// Returns the kind that a column of features is read as, and the reason why the column is refused.
+    /// The kind that a column of features is read as, and the reason why the column is refused.
     fn read_kind(&self, table: &SeenTable) -> (Option<KindName>, Option<Fault>) {
         let stated = self.column.kind;
         let is_nominal = stated == Some(KindName::Nominal);
@@ -402,7 +402,7 @@ impl SeenColumn {
     }
 }
 
-/// Returns the beginning of a cell.
+/// The beginning of a cell.
 fn shown(text: &[u8]) -> String {
     // A character takes at most four bytes.
     let start = &text[..text.len().min(4 * (PREVIEW_CELL_CHARACTERS_MAX + 1))];

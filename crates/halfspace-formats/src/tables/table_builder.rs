@@ -184,7 +184,7 @@ impl<'o> TableBuilder<'o> {
         }
     }
 
-    /// Returns the label column, from 0.
+    /// The label column, from 0.
     pub(crate) fn label(&self) -> Option<usize> {
         self.table.label
     }

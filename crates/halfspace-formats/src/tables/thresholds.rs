@@ -44,7 +44,7 @@ impl QuantileSearch {
         count <= u64::from(bins) << DIGIT_BITS
     }
 
-    /// Returns the bytes of a search among `count` numbers.
+    /// The bytes of a search among `count` numbers.
     pub(crate) fn bytes(count: u64, bins: u32) -> u64 {
         let each = match Self::is_short(count, bins) {
             true => return count * size_of::<u64>() as u64,
@@ -68,7 +68,7 @@ impl QuantileSearch {
         }
     }
 
-    /// Returns the number of passes over the rows.
+    /// The number of passes over the rows.
     pub(crate) fn passes(&self) -> u32 {
         match self {
             Self::Kept { .. } => 1,
@@ -93,7 +93,7 @@ impl QuantileSearch {
         }
     }
 
-    /// The quantiles above `minimum`, after all passes, in ascending order and each only once.
+    /// Returns the quantiles above `minimum`, after all passes, in ascending order and each only once.
     pub(crate) fn finish(self, minimum: f64) -> Vec<f64> {
         let keys: Vec<u64> = match self {
             Self::Kept { mut keys, bins } => {

@@ -22,7 +22,7 @@ fn labelled_by(labels: LabelsColumn) -> Options {
     }
 }
 
-/// Returns the kind and the place of the fault of a body.
+/// The kind and the place of the fault of a body.
 fn fault(body: &str, options: &Options) -> (FormatErrorKind, Option<Place>) {
     let parsed = parse(Format::Arff, body.as_bytes(), options);
     let error = parsed.map(|parsed| parsed.data).expect_err(body);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use num_integer::Integer;
 
-/// Returns whether some w has a.w > 0 for the strict rows and a.w >= 0 for the others.
+/// Whether some w has a.w > 0 for the strict rows and a.w >= 0 for the others.
 pub fn is_feasible(rows: impl IntoIterator<Item = (Vec<i128>, bool)>) -> bool {
     let mut rows: BTreeSet<(Vec<i128>, bool)> = rows.into_iter().map(normal).collect();
     let coordinates = rows.first().map_or(0, |(row, _)| row.len());

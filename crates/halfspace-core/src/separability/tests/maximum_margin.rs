@@ -119,7 +119,7 @@ fn a_raised_flag_leaves_the_margin_undecided() {
     assert_eq!(outcome, Err(Interrupt::Suspended));
 }
 
-/// Returns the mistakes of the perceptron from w = 0 until a pass without mistakes.
+/// The mistakes of the perceptron from w = 0 until a pass without mistakes.
 fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
     let entry = catalogue::find("perceptron").unwrap();
     let parameters = match data.features().is_real() {

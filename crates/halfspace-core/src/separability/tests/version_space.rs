@@ -22,7 +22,7 @@ fn space(data: &Data, list: usize) -> VersionSpace {
     }
 }
 
-/// Returns all bit strings of length n, in order, whose plain signed sums predict every label.
+/// All bit strings of length n, in order, whose plain signed sums predict every label.
 fn plain(data: &Data) -> Vec<String> {
     let n = data.n();
     let Features::Boolean(matrix) = data.features() else {

@@ -12,7 +12,7 @@ fn of(n: u64, delta: f64) -> Analysis {
     analyse(n, delta, &StopFlag::default()).expect("in range")
 }
 
-/// Returns the chain and the probabilities of its starts, for tests that need no full analysis.
+/// The chain and the probabilities of its starts, for tests that need no full analysis.
 fn chain(n: usize) -> (DriftChain, Vec<f64>) {
     let starts = scaled_binomials(n).pop().expect("a row");
     (DriftChain::new(n), starts)
@@ -163,7 +163,7 @@ impl Whole {
         2 * (w ^ u).count_ones() as usize > self.n
     }
 
-    /// Returns the hypotheses after a mistake with the probability of each flip.
+    /// The hypotheses after a mistake with the probability of each flip.
     fn flips(&self, w: usize, u: usize) -> impl Iterator<Item = (usize, f64)> {
         let differing = (w ^ u).count_ones();
         let coordinates = (0..self.n).filter(move |i| (w ^ u) >> i & 1 == 1);
@@ -187,8 +187,8 @@ impl Whole {
         panic!("it does not settle");
     }
 
-    /// Returns the share of positive examples that w misclassifies, and the mean value of the next hypothesis
-    /// after such a mistake.
+    /// The share of positive examples that w misclassifies, and the mean value of the next hypothesis after such a
+    /// mistake.
     fn after_mistake(&self, values: &[f64], w: usize) -> (f64, f64) {
         let wrong = self.positive.iter().filter(|&&u| self.is_mistake(w, u));
         let count = wrong.clone().count() as f64;

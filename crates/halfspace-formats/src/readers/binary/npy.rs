@@ -198,7 +198,7 @@ impl NpyLayout {
     }
 }
 
-/// Returns the value in its bytes. Their number must be that of the kind.
+/// The value that the bytes hold. There must be as many as the kind has.
 fn value(kind: ValueKind, bytes: &[u8]) -> Result<f64, Fault> {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
@@ -224,7 +224,7 @@ fn value(kind: ValueKind, bytes: &[u8]) -> Result<f64, Fault> {
     }
 }
 
-/// Returns a whole number as a double if the double is exact.
+/// A whole number as a double if the double is exact.
 fn exact(size: u64, value: f64, shown: &dyn std::fmt::Display) -> Result<f64, Fault> {
     if size <= EXACT_MAX {
         return Ok(value);

@@ -54,7 +54,7 @@ impl ValueKind {
         }
     }
 
-    /// Returns the kind that a dtype such as `<f8` names.
+    /// The kind that a dtype such as `<f8` names.
     fn from_dtype(dtype: &str) -> Result<Self, Fault> {
         let (order, name) = match dtype.strip_prefix(['<', '|', '>']) {
             Some(name) => (dtype.as_bytes()[0], name),

@@ -50,12 +50,12 @@ impl<R: Read> RowReader<R> {
         Ok(Some((offset, &self.buffer[start..self.start])))
     }
 
-    /// Returns the number of bytes that were read and belong to no returned row.
+    /// The number of bytes that were read and belong to no returned row.
     pub(crate) fn left(&self) -> usize {
         self.end - self.start
     }
 
-    /// Returns the position of the next row in the body.
+    /// The position of the next row in the body.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }

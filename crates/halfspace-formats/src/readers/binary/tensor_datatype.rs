@@ -52,7 +52,7 @@ impl Datatype {
         Self::Fp64,
     ];
 
-    /// Returns the protocol's name of the datatype.
+    /// The protocol's name of the datatype.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bool => "BOOL",
@@ -74,7 +74,7 @@ impl Datatype {
         self.kind().bytes() as u64
     }
 
-    /// Returns the `NumPy` kind with the same values and the same octets.
+    /// The `NumPy` kind with the same values and the same octets.
     pub(crate) fn kind(self) -> ValueKind {
         match self {
             Self::Bool => ValueKind::Bool,
@@ -151,7 +151,7 @@ impl Written {
         }
     }
 
-    /// Returns the value as a double.
+    /// The value as a double.
     pub(crate) fn value(self) -> f64 {
         match self {
             Self::Truth(truth) => f64::from(u8::from(truth)),

@@ -34,7 +34,7 @@ fn continues(text: &[u8]) -> bool {
     next.is_some_and(|&byte| byte != b']')
 }
 
-/// Returns the number of blanks at the beginning of a text.
+/// The number of blanks at the beginning of a text.
 pub(crate) fn blanks(text: &[u8]) -> usize {
     let is_blank = |byte: &&u8| matches!(**byte, b' ' | b'\n' | b'\r' | b'\t');
     text.iter().take_while(is_blank).count()

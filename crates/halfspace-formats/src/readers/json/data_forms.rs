@@ -111,7 +111,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     Ok(form)
 }
 
-/// Returns the distribution that the query or the body declares.
+/// The distribution that the query or the body declares.
 fn declared(query: Option<Assume>, body: Option<Assume>) -> Result<Option<Assume>, Fault> {
     match (query, body) {
         (Some(query), Some(body)) if query != body => {
@@ -223,7 +223,7 @@ enum ListField {
 }
 
 impl ExampleKind {
-    /// Returns the assumptions that fit such examples.
+    /// The assumptions that fit such examples.
     fn assumptions(self) -> &'static [Assume] {
         match self {
             Self::HalfSpace => Assume::allowed(false),

@@ -19,7 +19,7 @@ pub(crate) enum ExampleKind {
 }
 
 impl ExampleKind {
-    /// Returns the name of the JSON form.
+    /// The name of the JSON form.
     fn name(self) -> &'static str {
         match self {
             Self::HalfSpace => "half_space",

@@ -71,7 +71,7 @@ pub(crate) fn within<T>(
     (result, open.close())
 }
 
-/// Returns the limits of the document being read.
+/// The limits of the document being read.
 pub(crate) fn limits() -> ParseLimits {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
     scoped.unwrap_or_default()
@@ -83,7 +83,7 @@ pub(crate) fn labels() -> Option<LabelNames> {
     scoped.unwrap_or_else(|| Some(LabelNames::of_signs()))
 }
 
-/// Returns the facts about the tensor of the document being read, if the document may contain one.
+/// The facts about the tensor of the document being read, if the document may contain one.
 pub(crate) fn tensor() -> Option<TensorScope> {
     SCOPES.with_borrow(|scopes| scopes.last()?.tensor.clone())
 }

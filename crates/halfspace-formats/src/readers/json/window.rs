@@ -47,12 +47,12 @@ impl Window {
         }))
     }
 
-    /// Returns the bytes that nobody took yet.
+    /// The bytes that nobody took yet.
     pub(crate) fn pending(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Returns the last byte that the parser took.
+    /// The last byte that the parser took.
     pub(crate) fn last(&self) -> u8 {
         self.last
     }

@@ -49,12 +49,12 @@ pub(crate) struct Nominal {
 }
 
 impl Nominal {
-    /// Returns the values in the declared order.
+    /// The values in the declared order.
     pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.values.iter().map(|value| &**value)
     }
 
-    /// Returns the position of a value in the declared order, from 0.
+    /// The position of a value in the declared order, from 0.
     pub(crate) fn find(&self, value: &[u8]) -> Option<usize> {
         let compare = |&place: &usize| (*self.values[place]).cmp(value);
         let found = self.by_spelling.binary_search_by(compare).ok()?;

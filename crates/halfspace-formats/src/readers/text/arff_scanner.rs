@@ -174,7 +174,7 @@ pub(crate) fn ends_plain_word(byte: u8) -> bool {
     byte <= b' ' || matches!(byte, b',' | b'{' | b'}' | b'%' | b'\'' | b'"')
 }
 
-/// Returns the byte that a backslash and this byte stand for.
+/// The byte that a backslash and this byte stand for.
 fn unescaped(byte: u8) -> u8 {
     match byte {
         b'n' => b'\n',

@@ -326,7 +326,7 @@ impl Fields {
         }
     }
 
-    /// Returns the byte of the line at which the text of a field begins.
+    /// The byte of the line at which the text of a field begins.
     fn start(&self, index: usize) -> usize {
         let range = self.ranges[index].clone();
         let text = &self.line[range.clone()];

@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Returns the lines of the examples with their first bits, and the error at the end.
+    /// The lines of the examples with their first bits, and the error at the end.
     fn read(text: &[u8], piece: usize, limit: usize) -> (Vec<(u64, bool)>, Option<FormatError>) {
         let mut options = Options {
             unlabelled: UnlabelledMeans::Nothing,

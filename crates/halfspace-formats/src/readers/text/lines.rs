@@ -60,7 +60,7 @@ impl<R: Read> LineReader<R> {
         &mut self.reader
     }
 
-    /// Returns the bytes of the buffer.
+    /// The bytes of the buffer.
     pub(crate) fn buffer_bytes(&self) -> u64 {
         self.buffer.len() as u64
     }
@@ -118,7 +118,7 @@ impl<R: Read> LineReader<R> {
         self.searched = self.searched.saturating_sub(bytes);
     }
 
-    /// Returns the number of the last line that was returned or skipped.
+    /// The number of the last line that was returned or skipped.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

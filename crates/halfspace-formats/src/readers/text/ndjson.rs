@@ -362,7 +362,7 @@ impl<R: Read> NdjsonPortions<R> {
         Ok(Supply::More)
     }
 
-    /// Returns the number of lines read so far, including blank lines.
+    /// The number of lines read so far, including blank lines.
     pub fn lines(&self) -> u64 {
         self.read
     }

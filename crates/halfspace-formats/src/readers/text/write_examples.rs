@@ -76,7 +76,7 @@ pub fn write_examples(
     Some(text)
 }
 
-/// Returns the text of the label of each code.
+/// The text of the label of each code.
 fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -> Vec<String> {
     let signs = ["-1", "1"].map(str::to_owned).to_vec();
     let Some((classes, names)) = classes.and_then(|classes| Some((classes, classes.names()?)))
@@ -117,7 +117,7 @@ pub fn push_csv_line<'t>(text: &mut String, cells: impl IntoIterator<Item = &'t 
     text.push('\n');
 }
 
-/// Returns a cell of CSV, quoted where necessary.
+/// A cell of CSV, quoted where necessary.
 fn csv_cell(cell: &str) -> Cow<'_, str> {
     match cell.contains([',', '"', '\n', '\r']) || cell.trim() != cell {
         true => format!("\"{}\"", cell.replace('"', "\"\"")).into(),

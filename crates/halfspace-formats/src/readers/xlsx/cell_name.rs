@@ -29,7 +29,7 @@ pub(super) fn parse_range(range: &str) -> Option<[(u64, usize); 2]> {
     Some([parse(first)?, parse(last)?])
 }
 
-/// Returns the letters of a column, from 1.
+/// The letters of a column, from 1.
 pub(super) fn letters(mut column: usize) -> String {
     let mut letters = Vec::new();
     while column > 0 {

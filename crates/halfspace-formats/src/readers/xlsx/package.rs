@@ -208,7 +208,7 @@ fn check_directory(body: &mut KeptBody, bytes: u64) -> Result<(), FormatError> {
     }
 }
 
-/// Returns the 64-bit number at `at`.
+/// The 64-bit number at `at`.
 fn word(bytes: &[u8], at: usize) -> u64 {
     let bytes = bytes[at..].first_chunk().copied();
     bytes.map_or(u64::MAX, u64::from_le_bytes)

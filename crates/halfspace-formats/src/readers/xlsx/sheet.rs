@@ -41,7 +41,7 @@ pub(super) struct SheetRow {
 }
 
 impl SheetRow {
-    /// Returns the columns between the first and the last value, from 1.
+    /// The columns between the first and the last value, from 1.
     pub(super) fn columns(&self) -> Range<usize> {
         let columns = || self.cells.iter().map(|(column, _)| *column);
         columns().next().unwrap_or(1)..columns().next_back().unwrap_or(1) + 1

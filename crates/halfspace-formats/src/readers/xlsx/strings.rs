@@ -149,7 +149,7 @@ pub(super) fn unescaped(text: &mut Vec<u8>) -> &[u8] {
 /// Bytes of an escape.
 const ESCAPE_BYTES: usize = 7;
 
-/// Returns the UTF-16 unit of an escape at the start of a text.
+/// The UTF-16 unit of an escape at the start of a text.
 fn escape(text: &[u8]) -> Option<u16> {
     let [b'_', b'x', digits @ .., b'_'] = text.first_chunk::<ESCAPE_BYTES>()? else {
         return None;

@@ -128,7 +128,7 @@ impl<'a, 'o> RowCells<'a, 'o> {
         }
     }
 
-    /// Returns the place of a column of the table.
+    /// The place of a column of the table.
     fn place(&self, row: &SheetRow, at: usize) -> Place {
         Place::in_sheet(self.sheet, row.number, self.columns.start + at)
     }

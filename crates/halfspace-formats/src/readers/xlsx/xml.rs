@@ -127,7 +127,7 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         }
     }
 
-    /// Returns the local name of the current element.
+    /// The local name of the current element.
     pub(super) fn name(&self) -> &[u8] {
         local(&self.tag.as_bytes()[..self.name_bytes])
     }
@@ -246,7 +246,7 @@ pub(super) fn too_long(line_bytes_max: usize) -> Fault {
     Fault::too_large(what, "line_bytes_max", line_bytes_max as u64)
 }
 
-/// Returns the name without its prefix.
+/// The name without its prefix.
 fn local(name: &[u8]) -> &[u8] {
     match memchr::memchr(b':', name) {
         Some(colon) => &name[colon + 1..],
@@ -254,7 +254,7 @@ fn local(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the text of a character reference or of an entity that XML itself defines.
+/// The text of a character reference or of an entity that XML itself defines.
 fn character(reference: &BytesRef<'_>) -> Option<Cow<'static, str>> {
     match reference.resolve_char_ref() {
         Ok(Some(character)) => Some(character.to_string().into()),

@@ -2,7 +2,7 @@
 //! which is the shortest interval, and the other writes none.
 //!
 //! `cargo bench --bench checkpoints [seconds]` starts both programs on free ports of the loopback address and gives
-//! them the jobs in turn. A job takes about `seconds` seconds (10 by default). It compares the smallest
+//! them the jobs in turn. A job takes about `seconds` seconds (10 by default). The benchmark compares the smallest
 //! `result.seconds` of each side, and fails if the results differ. Do not rely on the first column if the machine is
 //! shared.
 

@@ -1,7 +1,7 @@
 //! Parsing speed of bodies, in MB of the body per second.
 //!
-//! Run `cargo bench --bench ingest`. Each figure is the best of several runs over a body in memory, and beside it
-//! stands the same time as a multiple of a plain scan for line feeds. For nominal tables there is a peer,
+//! Run `cargo bench --bench ingest`. Each figure is the best of several runs over a body in memory, and beside it is
+//! the time of the parser as a multiple of a plain scan for line feeds. For nominal tables there is a peer,
 //! `benches/ingest_pandas.py`, which runs `read_csv` and `get_dummies` of pandas over a file with the same bytes. It
 //! takes pandas from `target/venv` (`python3 -m venv target/venv && target/venv/bin/pip install pandas`), or from the
 //! Python that the variable `PANDAS_PYTHON` names.

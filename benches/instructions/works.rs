@@ -1,5 +1,5 @@
 //! The work whose instructions are counted, with the bodies that the readers read and the samples that the learners
-//! learn.
+//! learn from.
 //!
 //! Bodies and samples come from one fixed seed. All work runs on the scalar kernels, because otherwise the counts
 //! would depend on the vector instructions of the machine.

@@ -1,7 +1,7 @@
 //! Content codings: compressed bodies as plain streams.
 //!
-//! A few compressed bytes can stand for a great many, or for nothing at all. So there are limits on the decompressed
-//! bytes, on their ratio to the compressed bytes, and on frames without content.
+//! A few compressed bytes can expand to a great many, and many to nothing at all. So there are limits on the
+//! decompressed bytes, on their ratio to the compressed bytes, and on frames without content.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 

@@ -4,7 +4,7 @@
 //! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. It owns the
 //! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`,
 //! octets, tensors), the content codings, the stored form with its digest, and the spool for rows beyond the memory
-//! budget. Where the bytes come from, and for which request, it does not know.
+//! budget. It does not know where the bytes come from, or which request sent them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. It holds the packed examples, one read buffer and one line or
 //! row in memory, but not the whole body. The exceptions are a JSON document below 512 KiB, the strings of the JSON

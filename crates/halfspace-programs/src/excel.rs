@@ -1,7 +1,7 @@
 //! Formulas of Excel for the second row of a sheet, with the columns of the file from A.
 //!
-//! Excel ignores case when it compares texts, so the formulas compare them with EXACT. Of a number it keeps 15
-//! digits.
+//! Excel ignores case when it compares texts, so the formulas compare them with EXACT. It keeps 15 digits of a
+//! number.
 
 use std::fmt::Write;
 

@@ -4,9 +4,9 @@
 //! its hypotheses. With probability at least 1 - delta, `sum_j w_j exp(-l_j M) (1 - c_j p)^(-T) < 1 / delta` holds
 //! for all T at once, where `c_j = 1 - exp(-l_j)`. The weights are equal over geometric l from 1e-4 to 4.
 //!
-//! For the proof, take the product of `exp(-l [mistake]) / (1 - c err)` over the examples, whose expectation is 1.
-//! The logarithm is concave, so the form with the mean error is smaller than this product. The sum is therefore below
-//! a non-negative martingale, which Ville's inequality bounds. Source: S. R. Howard, A. Ramdas, J. McAuliffe and J.
+//! For the proof, take the product of `exp(-l [mistake]) / (1 - c err)` over the examples. Its expectation is 1. The
+//! logarithm is concave, so the form with the mean error is smaller than this product. The sum is therefore below a
+//! non-negative martingale, which Ville's inequality bounds. Source: S. R. Howard, A. Ramdas, J. McAuliffe and J.
 //! Sekhon, Time-uniform Chernoff bounds via nonnegative supermartingales, Probability Surveys 17 (2020).
 
 pub const SOURCE: &str = "S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Time-uniform Chernoff bounds via \

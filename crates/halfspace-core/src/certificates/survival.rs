@@ -5,9 +5,9 @@
 //! probability at least 1 - delta.
 //!
 //! The bound of hypothesis k fails at r only if `(1 - err)^r < delta_k`. Let r* be the first such r. The hypothesis
-//! reaches it with probability `(1 - err)^(r*) < delta_k`, and all `delta_k` together sum to delta. The distribution
-//! of the examples may be any. Sources: N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A.
-//! Conconi and C. Gentile, On the generalization ability of on-line learning algorithms (2004).
+//! reaches it with probability `(1 - err)^(r*) < delta_k`, and all `delta_k` together sum to delta. The examples may
+//! have any distribution. Sources: N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A. Conconi
+//! and C. Gentile, On the generalization ability of on-line learning algorithms (2004).
 
 use crate::learners::engine::stopping::{anytime_run_length, ln_share};
 

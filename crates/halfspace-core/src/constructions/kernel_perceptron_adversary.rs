@@ -6,8 +6,8 @@
 //! examples follows. Each member of S has n/20 ones, and any two members have at most n/80 ones in common.
 //!
 //! Under the monotone kernel, example i of S is a mistake iff 2^(n/20) - 1 >= sum over j < i of 2^|x_i and x_j|. The
-//! theorem holds for large n. For the n that you ask for, this module checks the size of the sequence instead: (|S| -
-//! 1) 2^floor(n/80) must not exceed 2^(n/20) - 1.
+//! theorem holds for large n. For the n that you ask for, this module checks the size of the sequence instead:
+//! `(|S| - 1) 2^floor(n/80)` must not exceed `2^(n/20) - 1`.
 //!
 //! S is built by a greedy search. A random vector joins it unless it has too many ones in common with an earlier
 //! member.

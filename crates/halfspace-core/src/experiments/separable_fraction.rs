@@ -3,8 +3,8 @@
 //!
 //! Cover's count C(P, N) / 2^P is drawn beside the measured shares, as in figure 1 of H. Sompolinsky's lecture on the
 //! capacity of the perceptron. Each run draws points and a dichotomy, which `separability::decision` then decides
-//! with a proof. Normal points are in general position, as Cover's theorem demands. Points of signs are not always,
-//! and then fewer dichotomies are separable.
+//! with a proof. Normal points are in general position, as Cover's theorem demands. Points of signs are not always in
+//! general position, and then fewer dichotomies are separable.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Explanations compared with their definition, and of targets whose heaviest terms are known.
+//! Compares explanations with their definition, and checks those of targets whose heaviest terms are known.
 
 use std::collections::BTreeSet;
 

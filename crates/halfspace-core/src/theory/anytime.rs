@@ -9,8 +9,8 @@
 //! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step preserves this measure, except for the runs
 //! that stop or reach the target. So if the probabilities at some k are at most C pi, those of every later k are as
 //! well. At distance d a run is accepted with probability (1 - e_d)^T_j <= delta_j^rho, where rho = ln(1 - e_d) /
-//! ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at most delta^rho k^(1 - 2 rho) / (2 rho
-//! - 1).
+//! ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at most
+//! `delta^rho k^(1 - 2 rho) / (2 rho - 1)`.
 
 use serde::Serialize;
 

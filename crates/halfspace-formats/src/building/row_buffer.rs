@@ -1,7 +1,7 @@
 //! Finished rows and their labels, in memory as long as the budget allows.
 //!
 //! Further rows move to the spool, if there is one. If the header of the stored form is already known by then, they
-//! go to the target of the stored form instead, so that they are written only once.
+//! go to the target of the stored form instead.
 //!
 //! The buffer does not know what values mean. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder)
 //! decides which values are allowed.

@@ -1,7 +1,7 @@
 //! Stored form of data: the learners' own layout on disk, written and read one block at a time.
 //!
-//! This module owns the writer and the sequential reader of stored data. Where every part is,
-//! [`crate::stored::layout`] specifies.
+//! This module owns the writer and the sequential reader of stored data. [`crate::stored::layout`] specifies where
+//! every part is.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;

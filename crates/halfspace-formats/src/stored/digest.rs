@@ -1,6 +1,6 @@
 //! Digest of data. Equal data have the same digest in every format.
 //!
-//! It is the SHA-256 of these bytes, with all integers little-endian:
+//! The digest is the SHA-256 of these bytes, with all integers little-endian:
 //!
 //! 1. the 16 bytes `halfspace-data-2`;
 //! 2. one byte for the kind of the rows (0 Boolean, 1 real) and one for the kind of the labels (0 half-space, 1

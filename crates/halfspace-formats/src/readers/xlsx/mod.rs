@@ -1,6 +1,6 @@
 //! XLSX, the workbooks of Office Open XML (ISO/IEC 29500): one sheet is read as a table.
 //!
-//! - Without the option `sheet` this is the first visible sheet with a value.
+//! - Without the option `sheet`, the first visible sheet with a value is read.
 //! - Only cells with values count, whatever their format. Empty rows and columns around the table are not part of
 //!   it, and neither are empty rows inside.
 //! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value

@@ -1,7 +1,7 @@
 //! The composition root: builds a service from the settings, runs it and shuts it down in order.
 //!
-//! This module alone connects the settings with the store, the jobs and the HTTP layer. It also opens the
-//! listeners, reads the system clock and draws the seed of all random ids.
+//! Settings, store, jobs and HTTP layer meet only here. The module also opens the listeners, reads the system clock
+//! and draws the seed of all random ids.
 
 mod api_keys;
 mod check;
@@ -77,7 +77,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Opens the store and builds the service. Jobs are not computed yet.
+    /// Opens the store and builds the service, which computes no jobs yet.
     ///
     /// # Errors
     /// The fault and the setting that causes it.
@@ -155,7 +155,6 @@ impl Service {
         self.jobs.config.memory.bytes_max()
     }
 
-    /// The jobs of this service.
     pub fn jobs(&self) -> &Arc<Jobs> {
         &self.jobs
     }
@@ -165,8 +164,8 @@ impl Service {
         self.is_open
     }
 
-    /// Answers requests and computes jobs until `stop`. Then running jobs return to the queue, open responses
-    /// end and the store is closed.
+    /// Answers requests and computes jobs until `stop`. It then returns running jobs to the queue, ends open
+    /// responses and closes the store.
     ///
     /// # Errors
     /// The system gives no thread for the connections.
@@ -219,8 +218,8 @@ impl Service {
     }
 }
 
-/// Number of threads that may block: the default of the runtime, and one per body with a client that may keep
-/// the reader waiting.
+/// Number of threads that may block: as many as the runtime has by default, and one more per body, because a slow
+/// client keeps the reader of its body waiting.
 pub fn blocking_threads(settings: &Settings) -> usize {
     const USUAL: u64 = 512;
     let limits = &settings.limits;
@@ -238,7 +237,7 @@ pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Copies the embedded store to a directory, even while a service uses the store.
+/// Copies the embedded store to a directory, even while a service uses it.
 ///
 /// # Errors
 /// The reason why there is no copy.
@@ -371,7 +370,7 @@ pub fn listen_for_operations(settings: &Settings) -> Result<Option<Operations>, 
     })
 }
 
-/// Raises the limit on open files to the maximum for this process. Each connection needs a file.
+/// Raises this process's limit on open files to its maximum, because each connection needs one.
 pub fn raise_open_files(settings: &Settings) {
     #[cfg(target_os = "linux")]
     {

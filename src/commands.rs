@@ -1,7 +1,7 @@
-//! The commands of the program: parses the command line and runs one command.
+//! The commands of the program: parses the command line, runs one command, writes its output and chooses the exit
+//! status.
 //!
-//! The learning commands have a module of their own. The other commands serve and maintain a service. This file writes
-//! their output and chooses the exit status.
+//! The learning commands have a module of their own. The others serve and maintain a service.
 
 mod connection;
 mod failure;

@@ -1,7 +1,7 @@
-//! The settings of the program: flag, environment variable, default, check and help text of each, in one
-//! place. The limits stand in [`crate::http::limits`], which also reports them to clients.
+//! The settings of the program: flag, environment variable, default, check and help text of each, in one place.
+//! Limits are in [`crate::http::limits`], which also reports them to clients.
 //!
-//! Doc comments of settings are the help text of the command line and the table in
+//! The doc comments of settings become the help text of the command line and the table in
 //! `docs/reference/settings.md`.
 
 pub mod given;

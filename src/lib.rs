@@ -1,8 +1,7 @@
 //! halfspace: learning as a service.
 //!
-//! This crate serves the learners of [`halfspace_core`] as durable jobs over HTTP. The crate
-//! [`halfspace_formats`] reads the examples. The modules are listed in the direction of the imports. Each
-//! module knows only the modules above it:
+//! This crate serves the learners of [`halfspace_core`] as durable jobs over HTTP, and reads examples with
+//! [`halfspace_formats`]. The modules are listed in the direction of the imports, so each knows only those above it:
 //!
 //! - [`memory`]: the counting allocator and the memory limit of the machine.
 //! - [`records`]: the stored things and the rules that hold in every store.

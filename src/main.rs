@@ -1,5 +1,4 @@
-//! The program `halfspace`. The library holds all code, so that the compiler works on the code once and on all
-//! cores.
+//! The program `halfspace`. All code is in the library, which the compiler can then build once and on all cores.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! The memory of the process: the allocator, and the limit of the machine or of a control group.
 //!
-//! The limits come from `/proc` and from control groups of versions 1 and 2. [`halfspace_core::memory`] divides
-//! the memory among requests and jobs.
+//! The limits come from `/proc` and from control groups of versions 1 and 2. [`halfspace_core::memory`] divides the
+//! memory among requests and jobs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ static ALLOCATOR: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 /// Memory outside of any grant: connections, caches, the store and the program itself.
 pub const BASE_BYTES: u64 = 64 << 20;
 
-/// Smallest memory limit of a process. Half of the limit is for work. That half holds one block of the widest
-/// examples in packed and in real form, and the buffers of a request.
+/// Smallest memory limit of a process. Half of it is for work, enough for one block of the widest examples in packed
+/// and in real form and for the buffers of a request.
 pub const LIMIT_BYTES_MIN: u64 = 2 * BASE_BYTES;
 
 /// Largest memory of work after which a thread keeps its free blocks for the next work.
@@ -35,8 +35,8 @@ pub fn return_free_memory() {
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) };
 }
 
-/// Returns the free memory of this thread to the system if the work under the grant took much. The thread would keep
-/// some free blocks of each size, and the threads of a pool together more than the memory in use.
+/// Returns the free memory of this thread to the system if the work under the grant took much. Without this, each
+/// thread would keep some free blocks of each size, and all threads of a pool together more than the memory in use.
 pub fn return_after(grant: &Grant) {
     if grant.peak() > KEPT_BYTES_MAX {
         // SAFETY: the call frees only pages without blocks.
@@ -44,7 +44,7 @@ pub fn return_after(grant: &Grant) {
     }
 }
 
-/// Returns the time that this thread has spent on computing. Time in which the thread waits does not count.
+/// The time that this thread has spent on computing, without the time that it waited.
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -74,8 +74,8 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Returns the smallest limit in bytes among the machine and the control groups up to the root. Returns
-    /// `None` if there is no readable limit.
+    /// The smallest limit in bytes among the machine and the control groups up to the root, or `None` if no limit can
+    /// be read.
     pub fn bytes(&self) -> Option<u64> {
         let groups = fs::read_to_string(self.proc.join("self/cgroup")).unwrap_or_default();
         let limits = groups.lines().flat_map(|line| self.of_group(line));
@@ -129,7 +129,7 @@ fn numbers_up(root: &Path, path: &Path, name: &str) -> Vec<u64> {
     texts.filter_map(|text| text.trim().parse().ok()).collect()
 }
 
-/// Returns the default memory of the process when the limit of the machine is `there_is` bytes.
+/// The default memory of the process when the limit of the machine is `there_is` bytes.
 pub fn default_bytes(there_is: u64) -> u64 {
     there_is / 100 * DEFAULT_HUNDREDTHS
 }

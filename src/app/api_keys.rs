@@ -1,4 +1,4 @@
-//! The commands that create, list and revoke API keys beside a running service.
+//! Creates, lists and revokes API keys for the command `keys`, beside a running service.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,10 +10,10 @@ use super::start_error::StartError;
 use super::stores::{open_beside, open_existing};
 use super::system::{SystemClock, entropy, ids};
 
-/// Creates an API key and returns the key with its secret. The secret is not stored.
+/// Creates an API key and returns it with its secret, which is not stored.
 ///
 /// # Errors
-/// The store cannot be opened, or the store rejects the key. The first error names the setting at fault.
+/// The store cannot be opened (the error then names the setting at fault), or it rejects the key.
 pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, String), StartError> {
     let ids = ids()?;
     let secret = format!("hsk_{}", URL_SAFE_NO_PAD.encode(entropy()?));
@@ -42,7 +42,7 @@ pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, Str
 /// Lists all API keys.
 ///
 /// # Errors
-/// The store cannot be opened or read. The first error names the setting at fault.
+/// The store cannot be opened (the error then names the setting at fault), or it cannot be read.
 pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
     let (store, _data_dir) = open_existing(settings).await?;
     let keys = store.api_keys().await;
@@ -53,7 +53,7 @@ pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
 /// Revokes an API key. Returns whether such a key exists.
 ///
 /// # Errors
-/// The store cannot be opened or written. The first error names the setting at fault.
+/// The store cannot be opened (the error then names the setting at fault), or it cannot be written.
 pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
     let (store, _data_dir) = open_existing(settings).await?;
     let revoked = store.revoke_api_key(id, SystemClock::start().now()).await;

@@ -1,4 +1,4 @@
-//! The command `check`, which opens a store read-only and checks all records and blobs.
+//! The command `check`: opens a store read-only and checks every record and blob.
 
 use crate::config::Settings;
 use crate::jobs::{CheckNews, CheckSummary, check_store};
@@ -9,8 +9,8 @@ use crate::storage::{
 use super::start_error::StartError;
 use super::stores::{no_store, of_data_dir, place, unusable_blobs};
 
-/// Compares every record and every blob with the stored digests and changes nothing. `tell` receives each
-/// damage at once.
+/// Compares every record and blob with its stored digest and changes nothing. `tell` receives each damage as soon as
+/// it is found.
 ///
 /// # Errors
 /// The store cannot be opened or stops responding.

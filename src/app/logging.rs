@@ -1,4 +1,4 @@
-//! The log of the process. All lines have the same format from the start to the end of the process.
+//! The log of the process, in one format from the first line to the last.
 
 use std::io::IsTerminal;
 
@@ -11,8 +11,8 @@ use crate::app::terminal::Shown;
 use crate::config::{LogFormat, Settings};
 use crate::traces::{self, SpanExport};
 
-/// Starts logging to standard error with the level and the format of the settings, and the export of spans with
-/// `--otlp-endpoint`.
+/// Starts logging to standard error at the level and in the format of the settings, and starts the export of spans if
+/// `--otlp-endpoint` is given.
 ///
 /// # Errors
 /// The directives of `--log` or the endpoint are invalid.
@@ -47,8 +47,7 @@ fn span_export(settings: &Settings) -> Result<Option<SpanExport>, String> {
     started.map_err(|error| format!("--otlp-endpoint: {error}"))
 }
 
-/// Writes the error that ends the process, as JSON if the log is JSON. The log level does not suppress this
-/// error.
+/// Writes the error that ends the process, as JSON if the log is JSON and whatever the log level is.
 pub fn tell_fatal(format: LogFormat, error: &str) {
     match format {
         LogFormat::Text => {

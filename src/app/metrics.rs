@@ -1,4 +1,4 @@
-//! The recorder of metrics. The page `docs/reference/metrics.md` describes each metric, also to Prometheus.
+//! The recorder of metrics. Prometheus gets the help texts from the table in `docs/reference/metrics.md`.
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! A second listener for the operations routes. It has its own address, thread and runtime, so these routes
-//! respond even when the service is busy.
+//! A second listener for the operations routes, with an address, a thread and a runtime of its own, so that these
+//! routes respond even when the service is busy.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

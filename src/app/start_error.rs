@@ -1,9 +1,8 @@
-//! The reasons why a service or a command does not start, each with the setting at fault.
+//! The reasons why a service or a command does not start. Each names the setting at fault.
 
 use crate::storage::StoreError;
 use crate::storage::blobs::opening::OpeningError;
 
-/// The reason why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The data directory or the embedded database in it cannot be opened.
@@ -31,7 +30,7 @@ pub enum StartError {
     /// The place of the blobs cannot be used.
     #[error("--blob-url {shown}: {source}")]
     Blobs { shown: String, source: OpeningError },
-    /// The cache is smaller than the largest blob, so such a blob could be stored but not read.
+    /// The cache is smaller than the largest blob, which could then be stored but not read.
     #[error(
         "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob, because \
          --dataset-bytes-max and --state-bytes-max allow {blob_bytes_max} bytes"

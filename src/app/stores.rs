@@ -1,4 +1,4 @@
-//! Opening of the stores of a process: the data directory, the database and the place of the blobs.
+//! Opens the stores of a process: the data directory, the database and the place of the blobs.
 //!
 //! Every error names the setting that is at fault.
 
@@ -22,8 +22,8 @@ const BLOBS_TIMEOUT: Duration = Duration::from_secs(40);
 /// Pause between two attempts to open stores that do not answer yet.
 const STORES_PAUSE: Duration = Duration::from_secs(1);
 
-/// Opens the database and the place of the blobs. Stores that do not answer are tried again for the time of
-/// `--wait-for-stores`. Any other error ends the start at once.
+/// Opens the database and the place of the blobs. If they do not answer, it tries again for the time of
+/// `--wait-for-stores`; any other error ends the start at once.
 pub(super) async fn open_stores(
     settings: &Settings,
     blob_place: &BlobLocation,
@@ -219,8 +219,7 @@ pub(super) async fn open_beside(settings: &Settings) -> Result<(Arc<Store>, Data
     Ok((store, data_dir))
 }
 
-/// Opens the store like [`open_beside`], but only an existing one. A command that finds no store must not
-/// create an empty one.
+/// Like [`open_beside`], but only for a store that exists: a command that finds none must not create an empty one.
 pub(super) async fn open_existing(
     settings: &Settings,
 ) -> Result<(Arc<Store>, DataDir), StartError> {

@@ -1,4 +1,4 @@
-//! The clock and the entropy of the system. All other code takes both as parameters.
+//! The clock and the entropy of the system, which all other code takes as parameters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use crate::records::{Clock, Timestamp};
 
 use super::start_error::StartError;
 
-/// The clock of the system.
 #[derive(Debug)]
 pub(super) struct SystemClock {
     begun: tokio::time::Instant,
@@ -44,7 +43,7 @@ pub(super) fn ids() -> Result<Ids, StartError> {
     Ok(Ids::new(Arc::new(SystemClock::start()), generator))
 }
 
-/// Draws 256 unpredictable bits. Only this function asks the system for random numbers.
+/// Draws 256 unpredictable bits. Nothing else asks the system for random numbers.
 pub(super) fn entropy() -> Result<[u8; 32], StartError> {
     let mut drawn = [0; 32];
     let filled = SysRng.try_fill_bytes(&mut drawn);

@@ -1,14 +1,14 @@
-//! What the program prints for people. Names, details and errors may come from files, stores and servers of others, so
-//! the control characters in them are escaped: a terminal would obey them.
+//! Output for people. Names, details and errors may come from other people's files, stores and servers, so we escape
+//! their control characters, which a terminal would obey.
 
 use std::fmt;
 use std::io::{self, Write};
 
-/// Standard output or standard error. What is written with `write!` and `writeln!` is escaped as in [`printable`].
+/// Standard output or standard error. Everything written to it is escaped as in [`printable`].
 pub struct Shown<W>(pub W);
 
 impl<W: Write> Shown<W> {
-    /// Writes a text at once. The macros `write!` and `writeln!` call this method.
+    /// Writes a text at once. `write!` and `writeln!` call this method.
     ///
     /// # Errors
     /// The text is not written.
@@ -18,13 +18,13 @@ impl<W: Write> Shown<W> {
     }
 }
 
-/// A text of lines without characters that steer a terminal. Each becomes `\u` and four digits, as in JSON, so that an
-/// escaped JSON document still means the same.
+/// The text, which may have several lines, with its control characters and those that reorder text escaped. Each
+/// becomes `\u` and four digits as in JSON, so an escaped JSON document still means the same.
 pub fn printable(text: &str) -> String {
     escaped(text, |character| character != '\n')
 }
 
-/// As [`printable`], for a text that is to stay on its line.
+/// Like [`printable`], but escapes line breaks too, so that the text stays on its line.
 pub fn on_one_line(text: &str) -> String {
     escaped(text, |_| true)
 }

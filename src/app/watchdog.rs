@@ -1,7 +1,7 @@
 //! The thread that accepts the connections of the service, answers `/livez`, and watches the runtime.
 //!
-//! It has a runtime of its own with this one thread. Nothing else runs there, so liveness is answered and a stall of
-//! the other threads is told even while a loop holds all of them.
+//! Nothing else runs on this thread and its runtime. Even when loops occupy all other threads, it therefore still
+//! answers the liveness probe and reports the stall.
 
 use std::io;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::{self, RuntimeWatch, ServeLimits};
 
-/// Serves connections until `stop`. Every request but `/livez` is answered on the runtime of the caller. Returns the
-/// receiver that hears of the end.
+/// Serves connections until `stop`. Every request but `/livez` is answered on the caller's runtime. The receiver that
+/// is returned learns when serving has ended.
 ///
 /// # Errors
 /// The thread or its runtime cannot be started.
@@ -37,7 +37,7 @@ pub fn serve(
     })
 }
 
-/// Runs a future on a thread and a runtime of its own. Returns the receiver that hears of the end.
+/// Runs a future on a thread and a runtime of its own. The receiver that is returned learns when it has ended.
 ///
 /// # Errors
 /// The thread or its runtime cannot be started.

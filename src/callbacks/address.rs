@@ -1,17 +1,16 @@
 //! The addresses that a callback may connect to.
 //!
-//! A client chooses the URL of its callback, but the service connects from inside the operator's network,
-//! where many servers trust every internal client. The service therefore connects only to addresses of the
-//! public Internet and to networks that the operator permits. The addresses outside the public Internet are
-//! those of the IANA special-purpose registries (RFC 6890, as of 2025). Some clouds serve credentials to
-//! their machines at further addresses, and these are listed too. IPv6 allocates only 2000::/3, so all other
-//! IPv6 addresses are rejected without a list.
+//! A client chooses the URL of its callback, but the service connects from inside the operator's network, where many
+//! servers trust every internal client. It therefore connects only to the public Internet and to networks that the
+//! operator permits. What is not public follows the IANA special-purpose registries (RFC 6890, as of 2025), plus the
+//! further addresses at which some clouds serve credentials to their machines. IPv6 allocates only 2000::/3, so we
+//! reject the rest of it without a list.
 //!
-//! An address that contains another address counts as the address that it leads to. The system connects an
-//! IPv4-mapped address as IPv4. An address behind NAT64 (RFC 6052) contains the IPv4 address in its last 32
-//! bits. The other embeddings are 6to4, Teredo, IPv4-compatible, IPv4-translated and NAT64 within one
-//! network. No useful receiver stands behind these, so they are always rejected. This check cannot detect a
-//! public address that leads back inside, or a NAT64 prefix of the operator's own choice.
+//! An address that embeds another one counts as the address that it leads to. The system connects an IPv4-mapped
+//! address as IPv4, and an address behind NAT64 (RFC 6052) has the IPv4 address in its last 32 bits. The other
+//! embeddings are 6to4, Teredo, IPv4-compatible, IPv4-translated and NAT64 within one network; no useful receiver is
+//! behind those, so they are always rejected. Two things escape this check: a public address that leads back inside,
+//! and a NAT64 prefix that the operator chose.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -70,21 +69,20 @@ fn special(address: IpAddr) -> Option<&'static str> {
     (!GLOBAL_UNICAST.contains(&within)).then_some("not a global unicast address")
 }
 
-/// The reason why a text is not a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseNetworkError {
-    /// The text has another form.
+    /// The text is not an address with an optional prefix length.
     #[error("a network is an address, a / and the number of leading bits, as in 10.0.0.0/8")]
     Form,
     /// The address has bits set beyond the prefix.
     #[error("the address has bits after its first {prefix}; write the network as {network}")]
     HostBits { prefix: u8, network: IpNet },
-    /// The address is IPv4-mapped. Such an address is connected as IPv4, so the network would never match.
+    /// The address is IPv4-mapped. The system connects such an address as IPv4, so the network would never match.
     #[error("an IPv4-mapped address is treated as IPv4; write the network as IPv4")]
     Mapped,
 }
 
-/// Parses a network such as `10.0.0.0/8` or `fd00::/8`. Without `/` the network is one address.
+/// Parses a network such as `10.0.0.0/8` or `fd00::/8`. Without `/` it is a single address.
 ///
 /// # Errors
 /// The fault of the text. `ipnet` would also accept an address with leading zeros, or bits after the prefix.

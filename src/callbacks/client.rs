@@ -1,13 +1,13 @@
-//! Delivery of one callback: resolve, check, connect, sign, send and judge the response.
+//! Delivers one callback: resolves the name, checks the addresses, connects, signs, sends and judges the response.
 //!
-//! [`Allowed`] checks every address after the name is resolved, and the connection goes to the checked
-//! address. There is no second lookup in between, so a changed DNS answer cannot redirect the connection.
-//! Each delivery opens one connection. The connection ignores the proxies of the environment and follows no
-//! redirect. Only the head of the response is read, up to fixed limits.
+//! [`Allowed`] checks every address after the name is resolved, and the connection goes to one that it checked. There
+//! is no second lookup in between, so a DNS answer that changes cannot redirect it. Each delivery opens its own
+//! connection, ignores the proxies of the environment, follows no redirect, and reads only the head of the response,
+//! up to fixed limits.
 //!
-//! `reqwest` does not fit. That crate reads response heads of up to 400 KiB, and no setting lowers this limit.
-//! A failed TLS handshake and a refused connection are the same kind of error there. The client may learn of
-//! the former but not of the latter.
+//! We do not use `reqwest` here: it reads response heads of up to 400 KiB, which no setting lowers, and it reports a
+//! failed TLS handshake and a refused connection as the same kind of error, although the client may learn of the
+//! former only.
 
 use std::io;
 use std::net::SocketAddr;
@@ -58,7 +58,6 @@ pub struct CallbackClient {
     limit: Duration,
 }
 
-/// The reason why a callback was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
     /// The address is not permitted, or no address of the name is.
@@ -85,14 +84,13 @@ pub enum DeliveryError {
     /// The response did not arrive in time.
     #[error("no answer within {} ms", .limit.as_millis())]
     TimedOut { limit: Duration },
-    /// The receiver redirects the request. Redirects are not followed, because their addresses were not
-    /// checked.
+    /// The receiver redirects the request. We do not follow it, because the new address was never checked.
     #[error("the answer is {status}; redirects are not followed")]
     Redirected { status: StatusCode },
     /// The receiver wants no further attempts (410).
     #[error("the answer is 410 Gone")]
     Gone,
-    /// The response has another status than success.
+    /// Any other status outside 2xx.
     #[error("the answer is {status}")]
     Status {
         status: StatusCode,
@@ -102,8 +100,8 @@ pub enum DeliveryError {
 }
 
 impl DeliveryError {
-    /// Whether no connection was made. The client learns no further detail about such a failure. The detail
-    /// would reveal names and ports of a network that the client cannot reach.
+    /// Whether no connection was made. The client learns no more than that, because any detail would reveal names and
+    /// ports of a network that it cannot reach.
     #[must_use]
     pub fn is_before_connection(&self) -> bool {
         matches!(
@@ -115,7 +113,7 @@ impl DeliveryError {
         )
     }
 
-    /// Whether the receiver took all of the time and did not answer.
+    /// Whether the receiver used up the time without an answer.
     #[must_use]
     pub fn has_timed_out(&self) -> bool {
         matches!(self, Self::Undialled { .. } | Self::TimedOut { .. })
@@ -146,9 +144,7 @@ pub fn system_roots() -> RootCertStore {
 }
 
 impl CallbackClient {
-    /// Makes a client that signs with `signer`, connects to `allowed` addresses and trusts `roots`.
-    ///
-    /// `limit` is the time limit per attempt. Only tests use another limit than [`DELIVERY_LIMIT`].
+    /// `limit` is the time limit per attempt: [`DELIVERY_LIMIT`], except in tests.
     #[must_use]
     pub fn new(signer: Signer, allowed: Allowed, roots: RootCertStore, limit: Duration) -> Self {
         let provider = Arc::new(ring::default_provider());
@@ -165,7 +161,6 @@ impl CallbackClient {
         }
     }
 
-    /// Time limit of one attempt as a whole.
     #[must_use]
     pub fn limit(&self) -> Duration {
         self.limit
@@ -174,15 +169,14 @@ impl CallbackClient {
     /// Parses the callback URL of a client.
     ///
     /// # Errors
-    /// The fault of the URL. A literal address that is not permitted is a fault.
+    /// The fault of the URL, such as a literal address that is not permitted.
     pub fn accept(&self, text: &str) -> Result<CallbackUrl, CallbackUrlError> {
         CallbackUrl::parse(text, &self.allowed)
     }
 
-    /// Delivers the JSON document `body` with a signature of the time `now`.
+    /// Delivers the JSON document `body`, signed with the time `now`.
     ///
-    /// The id lets receivers detect repeated deliveries. The id of the job serves, because a job ends only
-    /// once.
+    /// The id lets receivers recognise repeated deliveries. We use that of the job, which ends only once.
     ///
     /// # Errors
     /// Any outcome but a response of success (2xx) within the time limit.

@@ -1,7 +1,7 @@
 //! The document that is sent when a job ends, in the shape of Standard Webhooks 1.0.
 //!
-//! The document tells how the job ended and is always small. A result can take megabytes, so a receiver fetches the
-//! job to read it.
+//! It says how the job ended and is always small. Results can take megabytes, so a receiver that wants one fetches
+//! the job.
 
 use serde::Serialize;
 

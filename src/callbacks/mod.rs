@@ -1,9 +1,9 @@
 //! Callbacks: one signed HTTP request that tells a client's server how a job ended.
 //!
-//! The form is Standard Webhooks 1.0 (<https://www.standardwebhooks.com>). The standard defines the headers,
-//! the signature and the meaning of a response. This module delivers one callback and computes the time of
-//! the next attempt. The store keeps the pending callbacks, and `jobs` decides which worker delivers them.
-//! This module knows nothing of the request that asked for the callback.
+//! The form is that of Standard Webhooks 1.0 (<https://www.standardwebhooks.com>), which defines the headers, the
+//! signature and the meaning of a response. This module delivers one callback and computes when to try again. The
+//! store keeps the pending callbacks, `jobs` decides which worker delivers them, and the request that asked for a
+//! callback is not known here.
 //!
 //! - [`document`] is the body of the request.
 //! - [`client`] delivers one callback and connects only to permitted addresses.

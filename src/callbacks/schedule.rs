@@ -1,8 +1,8 @@
 //! Delays between the attempts to deliver a callback.
 //!
-//! The delays are the example schedule of Standard Webhooks 1.0: ten attempts over a little more than three
-//! days. Each delay is increased at random by up to a fifth, so that callbacks that failed together do not
-//! return together. A retry never comes earlier than the schedule says.
+//! They follow the example schedule of Standard Webhooks 1.0: ten attempts over a little more than three days. Each
+//! delay grows at random by up to a fifth, so that callbacks that failed together are not retried together. A retry
+//! never comes earlier than the schedule says.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ const DELAYS_SECONDS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 
 /// The longest delay that a receiver may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(86_400);
 
-/// The delay after failure number `failures` (counted from 1). `None` means that this was the last attempt.
+/// The delay after failure number `failures`, counted from 1, or `None` if that was the last attempt.
 ///
-/// With `retry_after` the receiver may ask for a later retry but never for an earlier one. `random` is a
-/// random number that must be drawn for each call.
+/// With `retry_after` the receiver may postpone a retry but not bring it forward. Draw a new `random` number for each
+/// call.
 #[must_use]
 pub fn retry_delay(failures: u32, retry_after: Option<Duration>, random: u64) -> Option<Duration> {
     let index = usize::try_from(failures.checked_sub(1)?).ok()?;

@@ -1,13 +1,13 @@
-//! Signatures of callbacks and the secrets that make them.
+//! Signatures of callbacks, and the secrets that make them.
 //!
-//! The scheme is the symmetric one of Standard Webhooks 1.0. A signature is `v1,` and the base64 of an
-//! HMAC-SHA256. The signed text is the message id, the time of the attempt in seconds and the body, joined by
-//! full stops. A secret is written as `whsec_` and the base64 of its 24 to 64 bytes. To replace a secret, an
-//! operator configures the old and the new secret for some time. Each callback then carries two signatures,
-//! and a receiver accepts the callback if one of them matches.
+//! This is the symmetric scheme of Standard Webhooks 1.0. A signature is `v1,` and the base64 of an HMAC-SHA256 over
+//! the message id, the time of the attempt in seconds and the body, joined by full stops. A secret is written as
+//! `whsec_` and the base64 of its 24 to 64 bytes. To replace a secret, an operator configures the old and the new one
+//! side by side for a while: each callback then carries two signatures, and receivers accept it if one of them
+//! matches.
 //!
-//! The crate `standardwebhooks` does not fit. That crate accepts a secret of any length and signs with one
-//! secret. Only the lines of the HMAC would go.
+//! We do not use the crate `standardwebhooks`, which accepts secrets of any length and signs with one only. It would
+//! save no more than the lines of the HMAC.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ const PREFIX: &str = "whsec_";
 /// The length of a secret in bytes, as the standard demands.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// A key that signs callbacks. `Debug` output hides the key.
+/// A key that signs callbacks. `Debug` output hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Secret {
 pub struct Signer(Vec<Secret>);
 
 impl Signer {
-    /// Makes a signer with these secrets; `None` if there is no secret.
+    /// `None` if there is no secret.
     #[must_use]
     pub fn new(secrets: Vec<Secret>) -> Option<Self> {
         (!secrets.is_empty()).then_some(Self(secrets))
@@ -74,8 +74,7 @@ impl Signer {
 
     /// The value of the header `webhook-signature`: one signature per secret, in the order of the secrets.
     ///
-    /// Neither `id` nor a time contains a full stop. Two different messages therefore never give the same
-    /// signed bytes.
+    /// Neither `id` nor a time contains a full stop, so no two messages give the same signed bytes.
     #[must_use]
     pub fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
         debug_assert!(

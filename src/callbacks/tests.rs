@@ -1,4 +1,4 @@
-//! Deliveries to a test server on the loopback address with good, bad and missing responses.
+//! Deliveries to a test server on the loopback address that responds well, badly or not at all.
 
 mod receiver;
 

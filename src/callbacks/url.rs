@@ -1,7 +1,7 @@
 //! The URL of a callback, as a client gives it.
 //!
-//! One parser (WHATWG's, as in browsers) reads the text. The check of the address and the connection both use
-//! the parsed URL. `http://0x7f.1` is therefore 127.0.0.1 in both.
+//! One parser (WHATWG's, as in browsers) reads the text, and both the check of the address and the connection use its
+//! result. `http://0x7f.1`, for example, is 127.0.0.1 for both.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use super::address::{Allowed, RefusedAddress};
 /// The largest length of a callback's URL in bytes, both as given and as parsed.
 pub const URL_BYTES_MAX: usize = 2048;
 
-/// The URL of a callback. The scheme is http or https, and there is neither a user nor a fragment.
+/// The URL of a callback: http or https, without a user or a fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrl {
     url: Url,
@@ -37,7 +37,7 @@ pub enum CallbackUrlError {
     /// The URL contains a user name or a password. Both would be stored and sent to the receiver.
     #[error("a callback URL must not contain a user or a password")]
     User,
-    /// The URL has a fragment. No server would receive a fragment.
+    /// The URL has a fragment, which would never reach a server.
     #[error("a callback URL must not contain a fragment (#)")]
     Fragment,
     /// The URL contains a literal address that is not permitted.
@@ -46,8 +46,8 @@ pub enum CallbackUrlError {
 }
 
 impl CallbackUrl {
-    /// Parses the URL of a client. A literal address is checked here. The addresses of a host name are
-    /// checked only at delivery.
+    /// Parses the URL of a client. Only a literal address is checked here; those of a host name are checked at
+    /// delivery.
     ///
     /// # Errors
     /// The first fault of the text.
@@ -87,7 +87,7 @@ impl CallbackUrl {
         Ok(url)
     }
 
-    /// The parsed URL as text. The store keeps this form.
+    /// The parsed URL as text, which is what the store keeps.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.url.as_str()
@@ -99,7 +99,6 @@ impl CallbackUrl {
         self.url.scheme() == "https"
     }
 
-    /// The host to connect to.
     #[must_use]
     pub fn destination(&self) -> Destination<'_> {
         match self.url.host() {
@@ -110,7 +109,7 @@ impl CallbackUrl {
         }
     }
 
-    /// The port. A URL without a port has the port of its scheme.
+    /// The port, by default that of the scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         let port = self.url.port_or_known_default();
@@ -123,7 +122,6 @@ impl CallbackUrl {
         &self.url[Position::BeforeHost..Position::AfterPort]
     }
 
-    /// Path and query.
     #[must_use]
     pub fn target(&self) -> &PathAndQuery {
         &self.target

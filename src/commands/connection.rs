@@ -1,4 +1,4 @@
-//! A service that does the work of a command: a service inside this process over a temporary store, or a running one.
+//! The service that does the work of a command: a running one, or one inside this process over a temporary store.
 //! Both answer the same requests.
 
 use std::io;
@@ -27,15 +27,13 @@ const WAIT: &str = "wait=1";
 /// Time limit of a connection to a running service.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A service to send requests to.
 pub enum Connection {
-    /// The service inside this process. The store disappears with the directory.
+    /// A service inside this process. Its store disappears with the directory.
     Inside {
         service: Service,
         router: Router,
         _directory: TempDir,
     },
-    /// A running service.
     Running {
         client: reqwest::Client,
         server: String,
@@ -43,7 +41,6 @@ pub enum Connection {
     },
 }
 
-/// The body of a request.
 pub enum Content<'c> {
     None,
     Json(&'c Value),
@@ -51,7 +48,6 @@ pub enum Content<'c> {
     File(&'c Path, &'static str),
 }
 
-/// A successful answer.
 pub struct Reply {
     pub body: Bytes,
 }
@@ -60,7 +56,7 @@ impl Reply {
     /// The body as JSON.
     ///
     /// # Errors
-    /// The body is no JSON, because another program answers at the address.
+    /// The body is not JSON, which means that some other program answers at the address.
     pub fn json(&self) -> Result<Value, Failure> {
         serde_json::from_slice(&self.body)
             .map_err(|error| Failure::work(format!("the answer is no JSON: {error}")))

@@ -1,8 +1,7 @@
-//! The end of a command without a result.
+//! Why a command ends without a result, and its exit status.
 
 use std::process::ExitCode;
 
-/// The reason why a command has no result, and the exit status.
 #[derive(Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct Failure {

@@ -11,7 +11,8 @@ use super::failure::Failure;
 /// Largest number of terms of an explanation on a terminal.
 const TERMS_MAX: usize = 20;
 
-/// Writes a text to standard output. A closed pipe ends the output, as `halfspace openapi | head` does.
+/// Writes a text to standard output. A closed pipe ends the output without an error, as in
+/// `halfspace openapi | head`.
 ///
 /// # Errors
 /// The text is not written, for example because the disk is full.
@@ -93,7 +94,6 @@ fn certificates(result: &Value) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// A training.
 pub fn training(job: &Value) -> String {
     let result = &job["result"];
     let learner = &job["learner"];
@@ -169,7 +169,6 @@ pub fn predictions(ndjson: &str) -> String {
         .collect()
 }
 
-/// An evaluation.
 pub fn evaluation(result: &Value) -> String {
     let confusion = &result["confusion"];
     let mut rows = vec![
@@ -181,7 +180,6 @@ pub fn evaluation(result: &Value) -> String {
     lines(&rows)
 }
 
-/// A comparison.
 pub fn comparison(job: &Value) -> String {
     let result = &job["result"];
     let header = ["", "learner", "errors", "rate", "mistakes", "seconds", ""]

@@ -18,10 +18,10 @@ use crate::jobs::draw;
 
 use super::tables::write;
 
-/// Prints one line per check. The exit status is 0 if all checks hold, otherwise 1.
+/// Prints one line per check. The exit status is 0 if all checks hold, and otherwise 1.
 ///
-/// A receipt may state any number of mistakes and examples, so the replay runs on a thread of its own. The process ends
-/// without it after `--max-seconds`.
+/// A receipt may state any number of mistakes and examples. The replay therefore runs on a thread of its own, and
+/// after `--max-seconds` the process ends without it.
 pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {
     let (sender, checks) = mpsc::channel();
     let asked = replay.clone();

@@ -1,4 +1,4 @@
-//! The command line as an operator gives it: flags before variables and files of secrets, where each value comes from,
+//! The command line as an operator gives it: flags before variables and files of secrets, the origin of each value,
 //! and a check for unknown variables.
 
 use std::collections::{HashMap, HashSet};
@@ -11,9 +11,9 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, Id};
 use super::secret_files::{file_of, names_secret_file, not_a_secret, with_secret_files};
 use super::{CommandLine, LogFormat};
 
-/// The command line with the secrets of files, for these arguments. `variable` reads the environment. A setting that
-/// the arguments give reads neither its variable nor its file, whatever they hold. The help of a command other than
-/// `serve` shows the options of this command only.
+/// The command line for these arguments, with secrets read from their files. `variable` reads the environment. A
+/// setting that the arguments give consults neither its variable nor its file, so an unusable value there does no
+/// harm. Only `serve` lists the settings in its help; the other commands list their own options.
 ///
 /// # Errors
 /// The fault of a file with a secret, and the variable that names the file.
@@ -48,8 +48,8 @@ fn with_own_options(command: Command) -> Command {
         .after_help("The settings of the service apply too: see halfspace --help.")
 }
 
-/// The settings from the command line, the environment and the files of secrets, as `--flag=value`. A secret setting
-/// appears without its value.
+/// The settings from the command line, the environment and the files of secrets, as `--flag=value`. For a secret only
+/// the flag appears.
 pub fn given_settings(command: &Command, matches: &ArgMatches) -> Vec<String> {
     let given = command.get_arguments().filter(|argument| {
         let is_secret_of_file = file_of(argument).is_some();
@@ -88,8 +88,8 @@ fn without_variables(command: Command, is_without: &dyn Fn(&Id) -> bool) -> Comm
     command.mut_subcommands(|command| without_variables(command, is_without))
 }
 
-/// An error, with the flag of each setting that it names and the variable or file that gave the value. A flag that the
-/// error names itself and a default need neither.
+/// An error with the origin of each setting that it names: its flag, and the variable or file that gave the value.
+/// Flags that the error names itself are not repeated, and defaults have no origin to tell.
 pub fn with_sources(error: &str, command: &Command, matches: &ArgMatches) -> String {
     let mut told = error.to_owned();
     // A setting that has a flag has lost its variable in `command`.
@@ -136,7 +136,7 @@ fn variable_of(argument: &Arg) -> Option<&str> {
     argument.get_env()?.to_str()
 }
 
-/// Whether the command line gives the address to listen on. The environment and the default do not count.
+/// Whether the address to listen on comes from the command line, and not from the environment or the default.
 pub fn names_listen(matches: &ArgMatches) -> bool {
     matches.value_source("listen") == Some(ValueSource::CommandLine)
 }
@@ -153,7 +153,7 @@ pub fn early_log_format(arguments: &[String], variable: Option<&str>) -> LogForm
     }
 }
 
-/// The fault of the first environment variable that looks like a setting and is none.
+/// The fault of the first environment variable that has the prefix of the settings but belongs to none.
 pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<String> {
     let command = CommandLine::command();
     let commands = command.get_subcommands().chain([&command]);

@@ -148,10 +148,10 @@ pub struct Place {
     pub json: bool,
 }
 
-/// The format of a file: the given one, or that of the extension.
+/// The format of a file: the given one, or else that of its extension.
 ///
 /// # Errors
-/// The name has no known extension and no format is given.
+/// No format is given and the extension is not a known one.
 pub fn known_format(file: &Path, given: Option<Format>) -> Result<Format, String> {
     let by_name = || {
         let name = file.file_name()?.to_string_lossy();

@@ -1,5 +1,5 @@
-//! Secrets from files. The variable `NAME_FILE` names a file with the value of the secret setting `NAME`, because
-//! container platforms mount secrets as files.
+//! Secrets from files. Container platforms mount secrets as files, so for each secret setting `NAME` the variable
+//! `NAME_FILE` may name a file with its value.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -15,11 +15,12 @@ const ENDING: &str = "_FILE";
 /// The longest secret, in bytes.
 const SECRET_BYTES_MAX: u64 = 64 << 10;
 
-/// Gives each secret setting the value of its file. `given` is the command line, whose `flags` have precedence: their
-/// files are not read.
+/// Gives each secret setting the value of its file. The `flags` of the command line `given` take precedence: the
+/// files of these settings are not read.
 ///
 /// # Errors
-/// A file is unreadable, empty or too long, or a secret also has a variable of its own. The error names the variable.
+/// A file is unreadable, empty or too long, or the secret is set by its own variable as well. The error names the
+/// variable.
 pub fn with_secret_files(
     mut command: Command,
     given: &ArgMatches,
@@ -62,16 +63,15 @@ pub fn with_secret_files(
     Ok(command)
 }
 
-/// The variable that names the file of a secret, if the value of the secret comes from there: the file gives its secret
-/// as a hidden default.
+/// The variable that names the file of a secret, if the secret came from there. The sign of that is a hidden default.
 pub fn file_of(argument: &Arg) -> Option<String> {
     let is_of_file = argument.is_hide_env_values_set() && argument.is_hide_default_value_set();
     let name = argument.get_env().filter(|_| is_of_file)?.to_str()?;
     Some(format!("{name}{ENDING}"))
 }
 
-/// The variable of the setting for which a variable names a file. Only secrets come from files, so the caller has ruled
-/// out [`names_secret_file`].
+/// The setting's own variable, for a variable that names a file although only secrets come from files. The caller has
+/// ruled out [`names_secret_file`].
 pub fn not_a_secret<'n>(variable: &'n str, known: &[&str]) -> Option<&'n str> {
     let name = variable.strip_suffix(ENDING)?;
     known.contains(&name).then_some(name)

@@ -1,6 +1,6 @@
 //! Export of spans to a collector over OTLP.
 //!
-//! A thread of its own sends batches of spans. The queue of spans is bounded, and spans that do not fit are dropped. A
+//! A thread of its own sends batches of spans from a bounded queue, and spans that do not fit are dropped. A
 //! collector that hangs or is absent therefore delays nothing.
 
 use std::sync::Mutex;

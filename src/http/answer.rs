@@ -1,5 +1,5 @@
-//! Answers in JSON. A short one is written on the spot; a long one is written in the blocking pool, because writing
-//! takes some milliseconds per megabyte.
+//! Answers in JSON. Writing takes some milliseconds per megabyte, so a short answer is written on the spot and a long
+//! one in the blocking pool.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
     }
 }
 
-/// A value with its memory: a document until it is written, or written bytes until the client has them.
+/// A value with its memory grant, held until the document is written, or until the client has the written bytes.
 pub struct Held<T>(pub T, #[expect(dead_code, reason = "held")] pub Grant);
 
 impl<T: Serialize> Serialize for Held<T> {
@@ -79,8 +79,8 @@ impl AsRef<[u8]> for Held<Vec<u8>> {
     }
 }
 
-/// Writes the document of an answer that is not written yet. Without memory for the document the client is told to
-/// retry, and where to.
+/// Writes the document of an answer that is still unwritten. If there is no memory for it, the client is told to
+/// retry, and the refusal keeps the `Location`.
 pub async fn write(mut response: Response, memory: &MemoryBudget) -> Response {
     let Some(Unwritten(write)) = response.extensions_mut().remove::<Unwritten>() else {
         return response;

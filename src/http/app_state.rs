@@ -17,7 +17,7 @@ use crate::jobs::Jobs;
 use crate::records::train::SeedNumber;
 use crate::storage::ScratchDir;
 
-/// State shared by all handlers. Each request clones the state many times, so a clone is one pointer.
+/// State shared by all handlers. Each request clones it many times, so a clone is one pointer.
 #[derive(Clone)]
 pub struct App(Arc<AppState>);
 
@@ -35,7 +35,6 @@ impl Deref for App {
     }
 }
 
-/// The parts of an [`App`].
 pub struct AppState {
     /// The job service, with access to the store.
     pub jobs: Arc<Jobs>,
@@ -57,19 +56,17 @@ pub struct AppState {
     pub origins: Origins,
     /// Runtime of the store's connections. Handlers that may run on another runtime spawn store calls here.
     pub runtime: Handle,
-    /// Watches the threads of the runtime.
     pub watch: Arc<RuntimeWatch>,
     /// Renders the text of `/metrics`.
     pub metrics: PrometheusHandle,
 }
 
 impl AppState {
-    /// Returns the memory budget for requests and jobs.
     pub fn memory(&self) -> &MemoryBudget {
         &self.jobs.config.memory
     }
 
-    /// Returns the seed of the request, or draws one.
+    /// The seed of the request, or one drawn now.
     pub fn seed(&self, given: Option<SeedNumber>) -> u64 {
         given.map_or_else(|| self.jobs.ids.seed(), SeedNumber::get)
     }

@@ -1,9 +1,9 @@
-//! The API keys in force, as the process last heard from the store.
+//! The API keys in force, as this process last heard from the store.
 //!
 //! The service is open until the operator creates the first key, and every caller of an open service is
-//! [`Owner::anonymous`]. The store's answer about a key is trusted for [`TRUSTED_FOR`]. A longer request looks the key
-//! up again, and one lookup serves all requests of the key. The lookup and the cache use digests of secrets only.
-//! Which paths need a key is the business of the middleware.
+//! [`Owner::anonymous`]. We trust the store's answer about a key for [`TRUSTED_FOR`]; longer requests look the key up
+//! again, with one lookup for all requests of the same key. Lookup and cache see only digests of secrets. The
+//! middleware decides which paths need a key.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -88,7 +88,7 @@ impl Authenticator {
         Self(Arc::new(KeyCache { store, remembered }))
     }
 
-    /// Returns the right of a request with these headers.
+    /// The right of a request with these headers.
     ///
     /// # Errors
     /// 401 without a key in force. Errors of the store pass through.
@@ -119,8 +119,8 @@ impl Authenticator {
         }
     }
 
-    /// Returns whether a lookup of this process has shown that a key exists. After [`Self::look_for_keys`] the answer
-    /// is at most `TRUSTED_FOR` old.
+    /// Whether a lookup of this process has shown that a key exists. After [`Self::look_for_keys`] the answer is at
+    /// most `TRUSTED_FOR` old.
     pub fn has_keys(&self) -> bool {
         self.remembered().has_keys
     }
@@ -137,7 +137,7 @@ impl Access {
         &self.right.owner
     }
 
-    /// Returns the right that the middleware attached to a request.
+    /// The right that the middleware attached to a request.
     ///
     /// # Errors
     /// [`Code::INTERNAL`] if the route has no authentication, which is a defect.
@@ -151,8 +151,8 @@ impl Access {
         })
     }
 
-    /// Waits until the right ends, and returns the reason. After a revocation the wait lasts at most
-    /// [`TRUSTED_FOR`] plus the duration of one lookup.
+    /// Waits until the right ends, and returns the reason. After a revocation that takes at most [`TRUSTED_FOR`] plus
+    /// the duration of one lookup.
     pub async fn ended(&self) -> Problem {
         loop {
             let standing = self.right.standing().clone();

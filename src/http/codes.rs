@@ -1,4 +1,4 @@
-//! The table of error codes: the stable name, the HTTP status, the title and the help text of each code.
+//! The table of error codes: the stable name, the HTTP status, the title and the help text of each.
 
 use axum::http::StatusCode;
 
@@ -220,7 +220,6 @@ impl Code {
         self.name
     }
 
-    /// The HTTP status.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }

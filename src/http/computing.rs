@@ -1,9 +1,9 @@
 //! The one place where routes compute: in the blocking pool, under a permit, and for a limited time.
 //!
-//! A handler runs on a thread of the runtime, which serves the connections of all clients. A computation there holds
-//! up everyone, and an endless one stops the service. Work of more than a millisecond therefore goes through this
-//! module, which alone may begin work in the blocking pool for a route (`tests/it/tidy.rs` checks that). Functions of
-//! the libraries that may take long ask for the stop flag that the work receives here.
+//! A handler runs on a thread of the runtime, which serves the connections of all clients. A computation there would
+//! hold everyone up, and an endless one would stop the service. Anything that takes more than a millisecond therefore
+//! goes through this module; no route begins work in the blocking pool by itself (`tests/it/tidy.rs` checks that).
+//! The work receives a stop flag, for those functions of the libraries that may take long.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use crate::http::limits::Limits;
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
 
-/// Computes a part of an answer for at most `answer_seconds_max`. The permit is held until the work has ended, even if
-/// the client has its answer before. Pass none for little work, or for work whose caller holds the permit.
+/// Computes a part of an answer for at most `answer_seconds_max`. The permit is held until the work has ended, even
+/// if the client has its answer before. Pass `None` for little work, or if the caller holds the permit.
 ///
 /// # Errors
 /// Errors of the work, [`Code::TOO_MUCH_WORK`] at the limit, and [`Code::INTERNAL`] if the work panics.
@@ -51,7 +51,7 @@ pub async fn compute_figure<T: Send + 'static>(
     compute(app, Some(permit), work).await
 }
 
-/// Computes for at most `limit`. Returns `None` at the limit. The flag is raised there, or when the caller is dropped.
+/// Computes for at most `limit`, then returns `None`. The stop flag is raised there, or when the caller is dropped.
 ///
 /// # Errors
 /// Errors of the work, and [`Code::INTERNAL`] if the work panics.
@@ -104,12 +104,12 @@ pub fn defect() -> Problem {
     Problem::new(Code::INTERNAL, detail)
 }
 
-/// Limits a computation to `answer_seconds_max` from now on. Dropping the returned handle removes the limit.
+/// Limits a computation to `answer_seconds_max` from now on, until the returned handle is dropped.
 pub fn limit(limits: &Limits, stop: &StopFlag) -> Option<AbortOnDropHandle<()>> {
     raise_after(stop.clone(), limits.answer_seconds_max)
 }
 
-/// Limits the decisions of examples. A few decisions get no limit, because they end before a timer would begin.
+/// Limits the decisions of examples. If they are few, no limit is set, because they end before a timer would begin.
 pub fn limit_decisions(
     limits: &Limits,
     stop: &StopFlag,

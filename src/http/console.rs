@@ -1,7 +1,7 @@
-//! The files of the browser console, which the program holds. A debug build reads the files from `console/` at each
-//! request, so that a change needs no compilation.
+//! The files of the browser console, embedded in the program. A debug build reads them from `console/` at each
+//! request, so that you can change them without compiling.
 //!
-//! The console is a client of the public API. This module knows no resource of the API.
+//! The console is a client of the public API, and this module knows no resource of it.
 
 use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,7 +11,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use crate::http::middleware::compress::Constant;
 use crate::http::problem::Problem;
 
-/// The path above the files. The path itself leads to the page.
+/// The path above the files, which redirects to the page.
 pub const PATH: &str = "/console";
 
 /// The policy for the page: the console loads, connects to and runs only files of this service. Figures are images with

@@ -1,4 +1,4 @@
-//! Entry points of fuzz targets to the parsers of this module. They are not part of the public API.
+//! Entry points of the fuzz targets to the parsers of this module. They are not part of the public API.
 
 use std::io::Read;
 

@@ -1,23 +1,22 @@
-//! The requests with an idempotency key that this process is answering, so that it never does the same work twice.
-//! What a second request under the key is told stands elsewhere.
+//! The idempotency keys of the requests that this process is answering, so that it never does the same work twice.
+//! The answer to a second request under such a key is made elsewhere.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::records::Owner;
 
-/// The keys of the requests that this process is answering.
 #[derive(Clone, Default)]
 pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
-/// A held key. Dropping the value gives the key free.
+/// A held key. Dropping the value releases it.
 pub struct InFlightKey {
     keys: InFlight,
     entry: (Owner, String),
 }
 
 impl InFlight {
-    /// Holds a key until the request is answered or the client leaves. `None` while another request holds the key.
+    /// Holds a key until the request is answered or the client leaves. Returns `None` while another request holds it.
     pub fn hold(&self, owner: &Owner, key: &str) -> Option<InFlightKey> {
         let entry = (owner.clone(), key.to_owned());
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,7 @@
-//! Every limit of the service: [`Limits`] holds each with its flag, environment variable, default, range and
-//! documentation. Its methods derive the quotas for the store and the limits for the readers of request bodies. The
-//! routes check the limits; no limit knows its route.
+//! Every limit of the service. [`Limits`] holds each with its flag, environment variable, default, range and
+//! documentation, and derives from them the quotas for the store and the limits for the readers of request bodies.
+//!
+//! The routes check the limits; no limit knows its route.
 
 use clap::builder::{RangedU64ValueParser, Resettable};
 use clap::{Args, Command, FromArgMatches};
@@ -257,7 +258,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the quotas of all owners together and of each owner.
+    /// The quotas of all owners together and of each owner.
     pub fn quotas(&self) -> Quotas {
         Quotas {
             in_all: Usage {
@@ -287,7 +288,7 @@ impl Limits {
         self
     }
 
-    /// Returns the limits for readers of every format except JSON.
+    /// The limits for readers of every format except JSON.
     pub fn of_lines(&self) -> halfspace_formats::ParseLimits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         halfspace_formats::ParseLimits {
@@ -303,7 +304,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits for readers whose examples are stored as a dataset, in every format except JSON.
+    /// The limits for readers of every format except JSON whose examples are stored as a dataset.
     pub fn of_datasets(&self) -> halfspace_formats::ParseLimits {
         halfspace_formats::ParseLimits {
             state_bytes_max: self.dataset_bytes_max,
@@ -312,7 +313,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits for readers of JSON.
+    /// The limits for readers of JSON.
     pub fn of_json(&self) -> halfspace_formats::ParseLimits {
         halfspace_formats::ParseLimits {
             body_bytes_max: self.json_body_bytes_max,

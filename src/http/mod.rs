@@ -1,9 +1,8 @@
-//! The HTTP API: the one list of routes, the state shared by handlers, and the middleware around each
-//! request.
+//! The HTTP API: the one list of routes, the state shared by handlers, and the middleware around each request.
 //!
-//! Each resource has a folder, which holds its parameters, schemas, documentation and handlers.
-//! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and write a
-//! document. Every error is a problem document; see `problem`.
+//! Each resource has a folder with its parameters, schemas, documentation and handlers. Handlers decide nothing about
+//! learning: they read a request, call `jobs` or the store, and write a document. Every error is a problem document;
+//! see `problem`.
 
 mod answer;
 mod app_state;
@@ -139,12 +138,12 @@ fn operations() -> OpenApiRouter<App> {
         .routes(routes!(operations::get_version))
 }
 
-/// Returns the OpenAPI document with the default limits, as committed in the repository.
+/// The OpenAPI document with the default limits, as committed in the repository.
 pub fn document() -> String {
     document::text(routes().into_openapi(), &limits::Limits::default())
 }
 
-/// Returns the whole service as a router.
+/// The whole service as a router.
 pub fn router(app: App) -> Router {
     let (router, mut document) = routes().split_for_parts();
     let base_path = Arc::clone(&app.base_path);
@@ -185,7 +184,7 @@ fn below(base_path: Arc<str>, router: Router) -> Router {
     Router::new().fallback_service(MapRequest::new(router, without_base_path))
 }
 
-/// Returns the routes of a pure worker process and of the separate listener for operators.
+/// The routes of a pure worker process, and of the separate listener for operators.
 pub fn operations_router(app: App) -> Router {
     let (router, _) = operations().split_for_parts();
     wrapped(router, app)

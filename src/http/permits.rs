@@ -1,9 +1,9 @@
-//! Permits for the concurrent uploads, streams, constructions, computations and event streams of a process,
-//! counted by owner.
+//! Permits for the concurrent uploads, streams, constructions, computations and event streams of a process, counted
+//! by owner.
 //!
-//! A key takes a permit only while the key holds fewer permits than are free ([`Shares`]), so one key
-//! leaves half of the permits, rounded down, to others. The single owner of an open service may take all
-//! permits. A request that waits for the share of one key does not block requests of other keys.
+//! A key takes a permit only while it holds fewer than are free ([`Shares`]), so a single key leaves half of the
+//! permits, rounded down, to others. On an open service, its one owner may take all of them. A request that waits
+//! because its key has used up its share does not hold up the requests of other keys.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,6 @@ use super::problem::{Code, Problem};
 /// Time that a request waits for a permit.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All permits of a process.
 #[derive(Clone)]
 pub struct Permits {
     /// One permit per body that is read in the blocking pool.
@@ -36,7 +35,6 @@ pub struct Permits {
 }
 
 impl Permits {
-    /// Creates as many permits as the limits allow.
     pub fn new(limits: &Limits) -> Self {
         let of = |kind, permits| OwnerPermits::new(kind, permits, u64::MAX);
         Self {
@@ -113,14 +111,13 @@ struct Waiter {
     sender: oneshot::Sender<OwnerPermit>,
 }
 
-/// A permit. Dropping the value returns the permit.
+/// A permit, given back when it is dropped.
 #[derive(Debug)]
 pub struct OwnerPermit {
     pool: Arc<Pool>,
     owner: Owner,
 }
 
-/// The reason why an owner gets no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     kind: PermitKind,

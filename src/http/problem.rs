@@ -1,7 +1,7 @@
 //! The one shape of every error response: a problem document of RFC 9457.
 //!
-//! A handler returns a [`Problem`]. Most errors of other modules convert into one here. [`super::middleware::envelope`]
-//! adds the path and the id of the request and writes the document.
+//! Handlers return a [`Problem`], into which most errors of other modules convert here.
+//! [`super::middleware::envelope`] adds the path and the id of the request and writes the document.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -114,7 +114,7 @@ pub struct ProblemDocument {
 }
 
 impl ProblemDocument {
-    /// Returns the last line of an answer in lines that ends with this error.
+    /// The last line of an answer in lines that ends with this error.
     pub fn line(&self) -> Vec<u8> {
         let text = serde_json::to_vec(&serde_json::json!({"error": self}));
         [text.unwrap_or_default(), vec![b'\n']].concat()
@@ -138,7 +138,7 @@ impl Problem {
         Self::new(code, field.detail.clone()).with(field)
     }
 
-    /// Returns the problem that a body carries as its error. Any other error is a broken connection.
+    /// The problem that a body carries as its error. Any other error means a broken connection.
     pub fn of_body(mut error: BoxError) -> Self {
         while error.is::<axum::Error>() {
             error = match error.downcast::<axum::Error>() {
@@ -189,12 +189,11 @@ impl Problem {
         Self::new(code, format!("{name}: {detail}")).with(FieldError::at_parameter(name, detail))
     }
 
-    /// Returns the code of the problem.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Creates the problem of an interrupted computation whose client does not wait any more.
+    /// Creates the problem of an interrupted computation whose client no longer waits.
     pub fn stopped(_: Interrupt) -> Self {
         Self::new(
             Code::STOPPING,
@@ -209,7 +208,7 @@ impl Problem {
         Self::parameter(Code::IDEMPOTENCY_IN_FLIGHT, IDEMPOTENCY_KEY, detail)
     }
 
-    /// Creates a 404 problem, in which `what` is the noun of the missing thing.
+    /// Creates a 404 problem; `what` is the noun for what is missing.
     pub fn not_found(what: &str) -> Self {
         let list = match what {
             "path" | "thing" => "/openapi.json".to_owned(),
@@ -233,7 +232,7 @@ impl Problem {
         Self::new(Code::NOT_FOUND, detail)
     }
 
-    /// Returns the document, completed with the path and the id of the request.
+    /// The document, completed with the path and the id of the request.
     pub fn document(&self, occurrence: &Occurrence) -> ProblemDocument {
         let Occurrence {
             base_path,
@@ -264,7 +263,7 @@ impl Problem {
         format!("{detail} The request has {found} errors; the first {ERRORS_MAX} are listed.")
     }
 
-    /// Returns the headers of the response.
+    /// The headers of the response.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let media_type = HeaderValue::from_static("application/problem+json");

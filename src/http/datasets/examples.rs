@@ -1,4 +1,4 @@
-//! `GET /v1/datasets/{id}/examples`: reads a page of a dataset back in the format that the client accepts.
+//! `GET /v1/datasets/{id}/examples`: a page of a dataset, in the format that the client accepts.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, header};

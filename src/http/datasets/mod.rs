@@ -1,5 +1,5 @@
-//! `/v1/datasets`: stores, lists, describes and deletes datasets. The module `upload` reads the bodies, and `examples`
-//! reads examples back.
+//! `/v1/datasets`: stores, lists, describes and deletes datasets. `upload` reads the bodies, and `examples` reads
+//! stored examples back.
 
 pub mod examples;
 pub mod preview;

@@ -1,4 +1,5 @@
-//! Resolution of the data of a request: a sample in the body, generated data, or a stored dataset.
+//! The data of a request: finds out whether they are a sample in the body, generated data or a stored dataset, and
+//! opens them.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::http::extract::body::{self, RequestMemory};
 use crate::http::extract::data_options::DataOptions;
 use crate::http::problem::{Code, FieldError, Problem};
 
-/// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
+/// The digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
         DataForm::Sample { parsed, .. } => {
@@ -29,7 +30,7 @@ pub fn sha256(form: &DataForm) -> Option<String> {
     }
 }
 
-/// Returns the place of the value that made a sample in the body real.
+/// The place of the value that made a sample in the body real.
 pub fn first_real(form: &DataForm) -> Option<Place> {
     match form {
         DataForm::Sample { parsed, .. } => parsed.first_real.clone(),
@@ -37,7 +38,6 @@ pub fn first_real(form: &DataForm) -> Option<Place> {
     }
 }
 
-/// The data of a job.
 #[derive(Default)]
 pub struct JobData {
     /// The facts about the data that are stored with the request.
@@ -101,7 +101,7 @@ impl JobData {
         }
     }
 
-    /// Checks that the labels of data for no model are their own names. `pointer` is the place of the data in the body.
+    /// Checks that the labels need no model to be read. `pointer` is the place of the data in the body.
     ///
     /// # Errors
     /// A label that is neither 1 nor -1 nor 0.
@@ -142,9 +142,10 @@ impl JobData {
     }
 }
 
-/// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
-/// one. `sha256` is the digest of a sample in the body. `pointer` is the place of the data in the body. Rows of a table
-/// read their labels by `label_rule` and belong to the memory of the request.
+/// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name one.
+///
+/// `sha256` is the digest of a sample in the body, and `pointer` is the place of the data there. Rows of a table read
+/// their labels by `label_rule`, and their memory belongs to the request.
 ///
 /// # Errors
 /// [`Code::UNKNOWN_DATASET`] if the dataset does not exist. Errors of the store pass through.

@@ -1,5 +1,4 @@
-//! The body of an upload: data in any format, with a name and options. The routes that store data and preview data
-//! read such bodies alike.
+//! The body of an upload: data in any format, with a name and options. Storing and previewing data read it alike.
 
 use std::fmt;
 use std::sync::Arc;
@@ -92,26 +91,25 @@ impl<'de> Visitor<'de> for DatasetBodyVisitor {
     }
 }
 
-/// An upload that was read.
 pub struct Upload {
     /// Free text of the client.
     pub name: Option<String>,
-    /// The examples, or the problem that refuses them if a preview explains the problem.
+    /// The examples, or in a preview the problem that it explains.
     pub parsed: Result<Parsed<ParsedRows>, Problem>,
-    /// Distribution of the examples: declared by the client, or known for drawn examples.
+    /// Distribution of the examples, which the client declares or which drawn examples are known to have.
     pub assume: Option<Assume>,
     /// The seed from which the examples were drawn.
     pub seed: Option<u64>,
-    /// The permit under which the body was read. The permit allows holding the examples.
+    /// The permit under which the body was read. Hold it as long as the examples.
     pub permit: Option<OwnerPermit>,
-    /// The memory of examples that were read from a part of a document. Other examples belong to the request.
+    /// The memory of examples that come from a part of a document. All others count towards the memory of the
+    /// request.
     pub memory: Option<Grant>,
 }
 
-/// The use of an upload.
 #[derive(Clone, Copy)]
 pub enum Purpose<'a> {
-    /// The examples become the begun dataset. Large examples may be written to its blob while they arrive.
+    /// The examples become the begun dataset. If they are large, they may be written to its blob while they arrive.
     Store(&'a BegunDataset),
     /// A preview shows the examples or explains an error.
     Preview(&'a Preview),
@@ -129,8 +127,8 @@ impl Purpose<'_> {
 /// Reads the body of an upload. The stored form of spooled rows counts against the reservation.
 ///
 /// # Errors
-/// An unknown parameter, an error of the body, or a declared distribution that does not fit the data. With a preview,
-/// an error that the preview explains is a part of the upload instead.
+/// An unknown parameter, an error of the body, or a declared distribution that does not fit the data. Errors that a
+/// preview explains are part of its upload instead.
 pub async fn read(
     app: &App,
     owner: &Owner,

@@ -1,5 +1,5 @@
-//! The JSON Schema of data for the OpenAPI document. A streaming parser reads such data, so no derive macro
-//! can describe them.
+//! The JSON Schema of data for the OpenAPI document, written by hand: a streaming parser reads such data, so there is
+//! no type that a derive macro could describe.
 
 use halfspace_core::learners::sample::target::WEIGHT_MAX;
 use halfspace_formats::{LITERALS_MAX, OPTION_NAMES};
@@ -10,7 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::records::DatasetId;
 
-/// Data in a request. The parser reads them as a `halfspace_formats::DataForm`.
+/// Data in a request, which the parser reads as a `halfspace_formats::DataForm`.
 pub struct Data;
 
 impl PartialSchema for Data {
@@ -27,7 +27,7 @@ pub fn reference() -> RefOr<Schema> {
     Ref::from_schema_name("Data").into()
 }
 
-/// Returns the components that describe data, by name. Examples have at most `n_max` features.
+/// The components that describe data, by name. Examples have at most `n_max` features.
 pub fn components(n_max: u64) -> Value {
     let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let or_null = |name: &str| json!({"oneOf": [named(name), {"type": "null"}]});

@@ -1,8 +1,8 @@
 //! The errors that operations declare in the OpenAPI document.
 //!
-//! The attribute of each handler lists the codes that the handler can answer: groups of this module, and codes
-//! of its own. The middleware and the store can answer some codes on every route. [`declare`] adds these codes
-//! and writes one response per status, which names the codes of the status.
+//! The attribute of each handler lists the codes that it can answer, as groups from this module and as single codes.
+//! Middleware and store can answer some more on every route. [`declare`] adds these and writes one response per
+//! status, which names the codes of that status.
 
 use std::collections::BTreeMap;
 
@@ -135,7 +135,7 @@ pub const SESSION: &[Code] = &[
     Code::NO_MEMORY,
 ];
 
-/// Returns the names of the codes in the groups, for the attribute of a handler.
+/// The names of the codes in the groups, for the attribute of a handler.
 pub fn problems(groups: &[&[Code]]) -> Vec<&'static str> {
     let codes = groups.iter().copied().flatten();
     codes.map(|code| code.name()).collect()

@@ -1,5 +1,5 @@
-//! The headers and links of responses in the OpenAPI document: from a request to the thing that the request
-//! creates, and from a job to its model.
+//! The headers and links of responses in the OpenAPI document. Links lead from a request to what it creates, and from
+//! a job to its model.
 
 use serde_json::{Value, json};
 

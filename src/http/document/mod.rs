@@ -1,7 +1,7 @@
 //! The OpenAPI document and the page of the API reference.
 //!
-//! Each route declares its own parameters, bodies and answers. This module adds the parts that hold for
-//! many routes: the security scheme, the tags and the header of replayed answers.
+//! Each route declares its own parameters, bodies and answers. This module adds what holds for many of them: the
+//! security scheme, the tags and the header of replayed answers.
 
 pub mod data_schema;
 pub mod declared;
@@ -60,7 +60,7 @@ const TAGS: [(&str, &str); 11] = [
     ("theory", "Bounds and thresholds of theorems."),
 ];
 
-/// Returns the document without routes.
+/// The document without routes.
 pub fn base() -> OpenApi {
     let description = "Learning as a service: named learners run as durable jobs over labelled or \
                        half-space Boolean examples. Each `oneOf` with a discriminator is closed: \
@@ -95,7 +95,7 @@ pub fn base() -> OpenApi {
         .build()
 }
 
-/// Returns the routes of the API reference, which loads nothing from other hosts.
+/// The routes of the API reference, which loads nothing from other hosts.
 pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let config = Config::new(["../openapi.json"]).validator_url("none");
     let routes: Router<S> = SwaggerUi::new("/docs").config(config).into();
@@ -104,7 +104,7 @@ pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
     }))
 }
 
-/// Returns the completed document as JSON, with these limits in its schemas.
+/// The completed document as JSON, with these limits in its schemas.
 pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     schemas::complete(&mut document["components"]["schemas"], limits.n_max);

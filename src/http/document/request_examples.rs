@@ -1,8 +1,8 @@
-//! The examples of the OpenAPI document: one for each media type of a request body, and values of parameters.
-//! A test sends each example to the service.
+//! The examples of the OpenAPI document: one for each media type of a request body, and values of parameters. A test
+//! sends each of them to the service.
 //!
-//! All bodies with data hold the same four examples: the majority of three bits. An example of a parameter
-//! that fits only one media type or learner has the name of that media type or learner.
+//! Every body with data holds the same examples, the majority of three bits. If a value of a parameter fits only one
+//! media type or learner, its example is named after that.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

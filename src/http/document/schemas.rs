@@ -1,8 +1,8 @@
 //! The schemas of the OpenAPI document that no derive can express: learners, data, experiments, and the named
 //! variants of unions.
 //!
-//! Client generators decode a union if each variant is a component with a required tag of one value, and if
-//! a discriminator maps the tags to the components. The programs in `tests/clients` check this.
+//! Client generators can decode a union if each variant is a component with a required tag of a single value, and a
+//! discriminator maps the tags to the components. The programs in `tests/clients` check this.
 
 use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::entry::LearnerEntry;

@@ -79,7 +79,7 @@ impl Field {
     }
 }
 
-/// The documented parameters. A name that several learners have stands there once.
+/// The documented parameters. A name that several learners share appears once.
 pub struct TrainParameters;
 
 impl IntoParams for TrainParameters {

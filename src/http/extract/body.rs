@@ -1,7 +1,7 @@
-//! Reads request bodies: frames from a socket become a blocking reader for a parser.
+//! Reads request bodies: turns frames from a socket into a blocking reader for a parser.
 //!
-//! This module owns the decompression, the byte limit, the minimum rate, the permit and the memory grant of a
-//! body. The parser that the caller passes knows the format.
+//! Decompression, byte limit, minimum rate, permit and memory grant of a body belong here. Only the caller's parser
+//! knows the format.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -30,8 +30,8 @@ use crate::http::problem::{Code, Problem};
 /// Frames that may wait between the socket and the parser.
 const FRAMES_WAITING: usize = 8;
 
-/// A body of at most this many bytes is collected before the parser starts. Such a body needs no permit if
-/// uncompressed and little work.
+/// A body of at most this many bytes is collected before the parser starts. It needs no permit if it is not
+/// compressed and causes little work.
 pub const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
 /// Time to collect a small body if the answer may begin before the end of the body. A client that reads each
@@ -44,12 +44,11 @@ pub const WINDOW: Duration = Duration::from_secs(30);
 /// 16 KiB per second.
 pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 
-/// Counts the bytes of a body that have arrived, as sent. Clones share the count.
+/// Counts the bytes of a body that have arrived, before decompression. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub struct SentBytes(Arc<AtomicU64>);
 
 impl SentBytes {
-    /// Returns the number of bytes so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -64,14 +63,14 @@ impl SentBytes {
 pub enum Effort {
     /// The work is a small multiple of the bytes.
     AsItsBytes,
-    /// A small body is at most this work.
+    /// A small body causes at most this work.
     Bounded(ExamplesWork),
-    /// A small body with its answer is at most this work. Little work is done on the spot.
+    /// A small body and its answer cause at most this work. Little work is done on the spot.
     Brief(ExamplesWork),
-    /// A few bytes may be much work.
+    /// A few bytes may cause much work.
     Unknown,
-    /// The body or the answer may continue for long, but the server holds only a small part at a time. Parsing may
-    /// block. A small body that arrives at once is at most this work.
+    /// Body or answer may go on for long, but the server holds only a small part at a time, and parsing may block. A
+    /// small body that arrives at once causes at most this work.
     Streamed(ExamplesWork),
 }
 
@@ -80,23 +79,21 @@ pub enum Effort {
 /// memory of a small one.
 const READING_BYTES: u64 = 768 << 10;
 
-/// The memory grants of a request, which are held until the handler has answered or has nothing left of the body.
+/// The memory grants of a request, held until its handler has answered or needs nothing more of the body.
 #[derive(Clone, Debug, Default)]
 pub struct RequestMemory(Arc<Mutex<Vec<Grant>>>);
 
 impl RequestMemory {
-    /// The memory of the request with these parts.
     pub fn of(parts: &Parts) -> Self {
         parts.extensions.get().cloned().unwrap_or_default()
     }
 
-    /// Gives the memory back before the answer, because the request waits and has kept nothing of its body.
+    /// Gives the memory back before the answer, for a request that waits and has kept nothing of its body.
     pub fn release(&self) {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         grants.clear();
     }
 
-    /// Adds a grant to the memory of the request.
     pub fn hold(&self, grant: Grant) {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         grants.push(grant);
@@ -156,17 +153,15 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little work
-/// needs no permit. A small body is parsed on the spot if the work is proportional to the bytes or takes microseconds.
+/// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little work needs no
+/// permit, and is parsed on the spot if the work is proportional to the bytes or takes microseconds.
 ///
-/// `parse` receives the decompressed bytes, at most `limits.body_bytes_max`.
-///
-/// Returns the result of `parse` and the permit, if one was taken. The caller holds the permit until the work
-/// on the result ends.
+/// `parse` receives the decompressed bytes, at most `limits.body_bytes_max`. Hold the permit, if one is returned,
+/// until the work on the result ends.
 ///
 /// # Errors
-/// Errors of `parse`; a body that is too long, too slow, wrongly compressed or cut off; a lack of permits or
-/// of memory.
+/// Errors of `parse`; a body that is too long, too slow, wrongly compressed or cut off; a lack of permits or of
+/// memory.
 pub async fn read<T: Send + 'static>(
     app: &App,
     parts: &Parts,
@@ -266,8 +261,8 @@ fn owner(parts: &Parts) -> Result<Owner, Problem> {
     })
 }
 
-/// Makes examples of a part of a document, such as rows that stayed text, in the blocking pool and under the limits of
-/// a body. The caller holds the grant as long as the result.
+/// Makes examples from a part of a document, such as rows that stayed text, in the blocking pool and under the limits
+/// of a body. Hold the grant as long as the result.
 ///
 /// # Errors
 /// Errors of `parse`, and a lack of memory or time.

@@ -1,5 +1,5 @@
-//! Chooses how a request body with data is read: the format, the limits and the options of tables. The module
-//! [`body`] then reads the body.
+//! How a request body with data is read: chooses the format, the limits and the options of tables, and leaves the
+//! reading itself to [`body`].
 
 use std::io::{self, Read};
 
@@ -23,13 +23,10 @@ use crate::http::problem::{Code, Problem};
 /// The Content-Type of `curl --data` without a header.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A body of a known format that was not read yet.
+/// A body of a known format that has not been read yet.
 pub struct DataBody {
-    /// Format of the body.
     pub format: Format,
-    /// Limits for the parser of the body.
     pub limits: halfspace_formats::ParseLimits,
-    /// Head of the request.
     pub parts: Parts,
     body: Body,
 }
@@ -84,8 +81,8 @@ impl DataBody {
         Self::new(app, request)
     }
 
-    /// Bound on the work of reading the body. `n` is the number of features per example, if known. A few
-    /// bytes of a sparse format may describe many features.
+    /// Bound on the work of reading the body. `n` is the number of features per example, if it is known: in a sparse
+    /// format even a few bytes may describe many.
     pub fn effort(&self, n: Option<usize>) -> Effort {
         if self.format.is_dense() {
             Effort::AsItsBytes
@@ -94,8 +91,8 @@ impl DataBody {
         }
     }
 
-    /// Lower bound on the stored bytes of the data, as far as known before reading. Octets are packed
-    /// already, so their declared length is the bound.
+    /// Lower bound on the stored bytes of the data, before any are read. Octets are packed already, so for them it is
+    /// the declared length.
     pub fn stored_least(&self) -> u64 {
         let headers = &self.parts.headers;
         let is_packed = self.format == Format::Octets;
@@ -105,13 +102,13 @@ impl DataBody {
         body::declared_length(headers).unwrap_or(1)
     }
 
-    /// Returns the count of the bytes of the body that have arrived.
+    /// The count of the body's bytes that have arrived.
     pub fn sent_bytes(&mut self) -> SentBytes {
         let sent = self.parts.extensions.get_or_insert_default::<SentBytes>();
         sent.clone()
     }
 
-    /// Returns a handle to the rest of the body that the reader leaves.
+    /// A handle to what the reader leaves unread of the body.
     pub fn lend(&mut self) -> Leftover {
         let (body, returned) = lend(std::mem::take(&mut self.body));
         self.body = body;
@@ -137,7 +134,7 @@ impl DataBody {
         Ok(read)
     }
 
-    /// Reads the body and returns the permit, if one was taken. The permit allows holding the result.
+    /// Reads the body and returns the permit, if one was taken. Hold it as long as the result.
     ///
     /// # Errors
     /// As for [`Self::read`].

@@ -67,7 +67,7 @@ pub struct DataOptions {
     encoding: Option<EncodingSource>,
 }
 
-/// The thing whose encoding a table must have.
+/// The model or dataset whose encoding a table must have.
 pub enum EncodingSource {
     Model(ModelId),
     Dataset(DatasetId),
@@ -84,7 +84,6 @@ impl FromStr for EncodingSource {
 }
 
 impl DataOptions {
-    /// The defaults under these limits.
     pub fn new(limits: &ParseLimits) -> Self {
         let options = Options {
             limits: limits.clone(),
@@ -109,7 +108,7 @@ impl DataOptions {
         Ok(self)
     }
 
-    /// Sets the query parameter `name`. Returns false if the parameter is no option of data.
+    /// Sets the query parameter `name`. Returns false if that is not an option of data.
     ///
     /// # Errors
     /// A problem that names the parameter and the allowed values.
@@ -118,7 +117,7 @@ impl DataOptions {
         set.map_err(|detail| Problem::parameter(Code::INVALID_PARAMETER, name, detail))
     }
 
-    /// Sets the option `name`. Returns false if no option has the name.
+    /// Sets the option `name`. Returns false if there is no such option.
     ///
     /// # Errors
     /// The allowed values.

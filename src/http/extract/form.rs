@@ -1,8 +1,8 @@
-//! `multipart/form-data`: a form with a file becomes the request whose body is the file.
+//! `multipart/form-data`: turns a form with a file into the request whose body is that file.
 //!
-//! The fields before the file become query parameters, and the type or the name of the file becomes the
-//! Content-Type. Handlers, idempotency keys and limits therefore see one kind of request. A fingerprint covers the
-//! fields and the bytes of the file, but not the boundary.
+//! The fields before the file become query parameters, and the file's type or name becomes the Content-Type, so that
+//! handlers, idempotency keys and limits see one kind of request only. A fingerprint covers the fields and the bytes
+//! of the file, but not the boundary.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! `Idempotency-Key`: makes the retry of a request safe. A retry under the same key creates nothing more, and
-//! the answer shows the thing that the first request created.
+//! `Idempotency-Key`: makes it safe to retry a request. Under the same key a retry creates nothing more and is
+//! answered with what the first request created.
 //!
-//! The store inserts the key in the same transaction as the thing, and the service writes nothing before. A
-//! request that was refused, or whose process died, therefore leaves no key. If requests race under one key,
-//! the store lets one request create the thing. The other requests fail to store theirs and are answered like
-//! later retries. [`InFlight`](crate::http::in_flight::InFlight) prevents one process from doing the same work twice.
+//! The store inserts the key in the transaction that creates the thing, and nothing is written before. No key remains
+//! of a request that was refused or whose process died. If requests race under one key, the store lets one of them
+//! create the thing; the others fail to store theirs and are answered like later retries.
+//! [`InFlight`](crate::http::in_flight::InFlight) keeps a single process from doing the same work twice.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,12 +48,12 @@ pub struct KeyHeader {
     key: Option<String>,
 }
 
-/// Answers a request with or without a key. `make` creates the thing. If an earlier request under the key
-/// created the thing, `replay` answers instead. `replay` returns `None` if the thing was deleted.
+/// Answers a request with or without a key. `make` creates the thing, unless an earlier request under the key did:
+/// then `replay` answers, with `None` if the thing was deleted.
 ///
 /// # Errors
-/// Errors of `make` and `replay`; 409 while this process answers another request under the key; 422 if a
-/// different request used the key; 410 if the thing was deleted.
+/// Errors of `make` and `replay`; 409 while this process answers another request under the key; 422 if a different
+/// request used the key; 410 if the thing was deleted.
 pub async fn once<M, R>(
     app: &App,
     owner: &Owner,
@@ -123,10 +123,10 @@ async fn digest_body(app: &App, request: Request, digest: RequestDigest) -> Resu
     read.await.map(|_| ())
 }
 
-/// The id of the thing that a request created.
+/// The id of what a request created.
 ///
 /// # Errors
-/// A damaged store, if the id belongs to another kind of thing than the path creates.
+/// A damaged store, if the id is of another kind than the path creates.
 pub fn made_id<K: Kind>(record: &KeyRecord) -> Result<Id<K>, Problem> {
     let damaged = |error| Problem::from(StoreError::corrupt(error));
     record.id().map_err(damaged)
@@ -166,8 +166,7 @@ where
 pub struct Keyed(Option<(String, RequestDigest)>);
 
 impl Keyed {
-    /// The key for the store to keep with the thing. Call this after reading the body, which the digest
-    /// covers.
+    /// The key for the store to keep with the thing. Its digest covers the body, so read that first.
     pub fn claim(&self) -> Option<KeyClaim> {
         self.0.as_ref().map(|(key, digest)| KeyClaim {
             key: key.clone(),
@@ -176,8 +175,7 @@ impl Keyed {
         })
     }
 
-    /// Reads a body that the operation does not need if the request has a key, because the digest covers the
-    /// body.
+    /// Reads a body that the operation does not need, if there is a key: its digest covers the body.
     ///
     /// # Errors
     /// Errors in the body.
@@ -231,8 +229,8 @@ impl From<NotMade> for Problem {
     }
 }
 
-/// The digest of a request: method, path, query, Content-Type and the decompressed body as far as read. The
-/// digest leaves out `Prefer`, so a retry may wait longer.
+/// The digest of a request: method, path, query, Content-Type and the decompressed body as far as it was read.
+/// `Prefer` is left out, so that a retry may wait longer.
 #[derive(Clone)]
 pub struct RequestDigest(Arc<Mutex<Sha256>>);
 
@@ -254,7 +252,7 @@ impl RequestDigest {
         Self(Arc::new(Mutex::new(digest)))
     }
 
-    /// A reader of the body that adds all bytes to the digest.
+    /// A reader of the body that adds every byte to the digest.
     pub fn over<'r>(&self, body: &'r mut dyn Read) -> impl Read + 'r {
         Digesting {
             body,

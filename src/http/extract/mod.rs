@@ -1,4 +1,4 @@
-//! Extractors: the parts of a request that handlers take as arguments. Every rejection is a problem.
+//! Extractors: the parts of a request that handlers take as arguments. Every rejection is a problem document.
 
 pub mod body;
 pub mod data_body;
@@ -110,7 +110,7 @@ fn number_fault(detail: &str, value: &str) -> Option<String> {
     Some(format!("`{shown}` must be {must}"))
 }
 
-/// A check that the query is empty, so that no parameter is ignored silently.
+/// Checks that the query is empty, so that no parameter is ignored silently.
 pub struct NoQuery;
 
 impl<S: Sync> FromRequestParts<S> for NoQuery {
@@ -135,7 +135,7 @@ pub fn literal(text: &str) -> Value {
     }
 }
 
-/// Converts a query parameter to its type. The name is empty if the value has the names.
+/// Converts a query parameter to its type. `name` is empty if the value is an object of named parameters.
 ///
 /// # Errors
 /// A problem that names the parameter.
@@ -217,8 +217,8 @@ fn preferred_wait(headers: &HeaderMap) -> Option<PreferWait> {
     Some(PreferWait(Duration::from_secs(seconds)))
 }
 
-/// The offered media type that matches the earliest range of the Accept header. Quality values are ignored.
-/// Without an Accept header, the first offered type.
+/// The offered media type that matches the earliest range of the Accept header, or the first one without such a
+/// header. Quality values are ignored.
 ///
 /// # Errors
 /// [`Code::NOT_ACCEPTABLE`] if the header accepts no offered type.
@@ -262,11 +262,11 @@ pub struct FormatQuery {
 }
 
 /// The offered media type that `format` names, unless the Accept header names another one. Without `format`,
-/// the choice of [`accepted`].
+/// [`accepted`] chooses.
 ///
 /// # Errors
-/// A format that the operation does not offer. [`Code::NOT_ACCEPTABLE`] if the header has no wildcard and
-/// accepts no offered type.
+/// A format that the operation does not offer. [`Code::NOT_ACCEPTABLE`] if the header has no wildcard and accepts no
+/// offered type.
 pub fn chosen(
     format: Option<&str>,
     headers: &HeaderMap,

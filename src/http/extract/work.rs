@@ -1,4 +1,4 @@
-//! An upper bound on the work that a small body can cause, known before the body is parsed.
+//! An upper bound on the work that a small body can cause, computed before the body is parsed.
 //!
 //! The unit is the machine word: one multiplication and addition, or eight bytes of memory.
 
@@ -7,7 +7,8 @@ use halfspace_formats::{Format, extent};
 /// Largest work without a permit: about a millisecond and at most 8 MiB.
 pub const SMALL_WORDS_MAX: u64 = 1 << 20;
 
-/// Largest work on a thread that serves connections: about ten microseconds. A thread of the blocking pool costs more.
+/// Largest work on a thread that serves connections: about ten microseconds, less than it costs to hand the work to
+/// the blocking pool.
 pub const INLINE_WORDS_MAX: u64 = 1 << 14;
 
 /// The work that the examples of a body can cause.
@@ -22,7 +23,7 @@ pub struct ExamplesWork {
 }
 
 impl ExamplesWork {
-    /// Creates the bound for reading a body without further work.
+    /// The bound for reading a body and doing nothing else.
     pub fn reading(format: Format, n: Option<usize>) -> Self {
         Self {
             format,
@@ -31,7 +32,7 @@ impl ExamplesWork {
         }
     }
 
-    /// Returns an upper bound on the words of work for a whole body.
+    /// An upper bound on the words of work for a whole body.
     pub fn words(&self, body: &[u8]) -> u64 {
         let extent = extent(self.format, body, self.n);
         // The values of a dense row are bytes of the body, so a small body has few of them.

@@ -1,5 +1,5 @@
-//! The answers of `infer`: tensors as lists in the JSON, or as octets after the JSON. Tensors are written
-//! example by example, and writing stops at the limit of bytes.
+//! The answers of `infer`: tensors as lists in the JSON, or as octets after it. They are written example by example,
+//! up to a limit of bytes.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ use crate::records::evaluation::score_value;
 
 use crate::http::problem::{Code, Problem};
 
-/// The number of bytes of JSON at the beginning of the body. The tensors follow.
+/// The number of bytes of JSON at the beginning of the body. Tensors follow.
 pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
 
 /// Names of output tensors.
@@ -57,7 +57,6 @@ impl OutputName {
 /// A requested output tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// The name of the tensor.
     pub name: OutputName,
     /// Whether the tensor follows the JSON as octets.
     pub is_binary: bool,
@@ -116,7 +115,7 @@ struct Tensor {
 impl OutputTensors {
     /// Predicts the examples and writes the requested tensors.
     ///
-    /// Scoring stops when `stop` is raised. The answer then lacks examples and must not be sent.
+    /// If `stop` is raised, scoring ends early: the answer then lacks examples and must not be sent.
     ///
     /// # Errors
     /// [`Code::TOO_LARGE`] as soon as the tensors are longer than `bytes_max`.

@@ -1,7 +1,7 @@
-//! `/v2`: metadata and health of the Open Inference Protocol, version 2. Clients of the protocol work
+//! `/v2`: metadata and health of the Open Inference Protocol, version 2, so that clients of the protocol work
 //! unchanged.
 //!
-//! The module `infer` predicts. A model never changes, so every model has one version, `1`.
+//! The module `infer` predicts. A model never changes, so each has the single version `1`.
 //! <https://github.com/kserve/open-inference-protocol>
 
 pub mod answer;

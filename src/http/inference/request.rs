@@ -38,7 +38,7 @@ pub struct InferenceRequest {
 }
 
 impl InferenceRequest {
-    /// Checks that a repeated model name equals the model in the path.
+    /// Checks that a model name in the body, if there is one, equals the one in the path.
     ///
     /// # Errors
     /// The place of a different name.
@@ -170,11 +170,9 @@ pub enum TensorItem {
 
 /// The reader of a body with JSON, or with JSON and octets.
 pub struct InferenceReader<'a> {
-    /// The body.
     pub reader: &'a mut dyn Read,
     /// Length of the JSON in bytes, or `None` if the whole body is JSON.
     pub json_length: Option<u64>,
-    /// Limits of the parser.
     pub limits: &'a ParseLimits,
 }
 

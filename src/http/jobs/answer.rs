@@ -1,5 +1,5 @@
-//! The answer about one job, on every route that submits, waits for or returns a job: the document, the status, and the
-//! headers of a wait. How the job came about is not known here.
+//! The answer about one job, for every route that submits, waits for or returns one: the document, the status, and
+//! the headers of a wait. How the job came about is not known here.
 
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ use crate::http::problem::Problem;
 /// Longest time that an answer waits for the end of a job.
 #[derive(Clone, Copy)]
 pub struct Wait {
-    /// The preference in the request.
     pub prefer: Option<PreferWait>,
     /// The wait that follows from the preference; zero without one.
     pub timeout: Duration,
@@ -37,8 +36,8 @@ impl From<Option<PreferWait>> for Wait {
     }
 }
 
-/// The answer to a retry of a request that submitted a job. The retry waits as its own `Prefer` header asks.
-/// `None` if the job was deleted.
+/// The answer to a retry of a request that submitted a job, or `None` if the job was deleted. A retry waits as its
+/// own `Prefer` header asks.
 ///
 /// # Errors
 /// Errors of the store.
@@ -77,8 +76,8 @@ pub async fn answer(app: &App, job: Job, prefer: Option<PreferWait>) -> Response
     with_preference(response, prefer)
 }
 
-/// The document of a job with the header `Location`. The answer is a success even without a place in the queue,
-/// because the job is stored.
+/// The document of a job with the header `Location`. If the place in the queue cannot be read, the answer leaves it
+/// out and is still a success, because the job is stored.
 pub async fn located(app: &App, job: Job) -> Response {
     let location = [(header::LOCATION, format!("/v1/jobs/{}", job.id))];
     let queue = place(app, &job).await.unwrap_or_else(|error| {
@@ -88,7 +87,7 @@ pub async fn located(app: &App, job: Job) -> Response {
     (location, Json(alone(job, queue))).into_response()
 }
 
-/// The place of a job, if the job is queued.
+/// The place of a queued job. Other jobs have none.
 pub async fn place(app: &App, job: &Job) -> Result<Option<QueuePlace>, StoreError> {
     match job.status {
         Status::Queued => app
@@ -101,7 +100,7 @@ pub async fn place(app: &App, job: &Job) -> Result<Option<QueuePlace>, StoreErro
     }
 }
 
-/// The document of a job in an answer about this job alone.
+/// The document of a job in an answer about it alone.
 pub fn alone(job: Job, queue: Option<QueuePlace>) -> JobDocument {
     let request = repeat::request(&job);
     let mut document = JobDocument::from(job);
@@ -110,7 +109,7 @@ pub fn alone(job: Job, queue: Option<QueuePlace>) -> JobDocument {
     document
 }
 
-/// Sets the status 202 and the time of the next request.
+/// Sets the status 202 and tells the client when to ask next.
 pub fn accept(response: &mut Response) {
     *response.status_mut() = StatusCode::ACCEPTED;
     response.headers_mut().insert(header::RETRY_AFTER, 1.into());

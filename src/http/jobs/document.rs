@@ -101,7 +101,7 @@ pub enum JobResult {
     Compare(CompareResult),
 }
 
-/// Adds the task to a stored result, which lacks it.
+/// Adds the name of the task to a stored result, which lacks it.
 pub fn tag_result(result: &mut Value, task: &str) {
     if let Some(result) = result.as_object_mut() {
         result.insert("task".to_owned(), task.into());

@@ -1,7 +1,7 @@
 //! `GET /v1/jobs/{id}/events`: the events of a job as server-sent events.
 //!
-//! The store numbers the events of a job. After a lost connection a client resumes after the last number that
-//! arrived, without gaps or duplicates.
+//! The store numbers them, so a client that lost the connection resumes after the last number it received, without
+//! gaps or duplicates.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

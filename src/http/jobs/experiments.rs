@@ -1,5 +1,5 @@
-//! `/v1/experiments`: the ready-made figures, and their experiments as jobs. The experiments themselves are in
-//! [`halfspace_core::experiments`].
+//! `/v1/experiments`: lists the ready-made figures and submits their experiments as jobs. The experiments themselves
+//! are in [`halfspace_core::experiments`].
 
 use axum::body::HttpBody;
 use axum::extract::{Request, State};

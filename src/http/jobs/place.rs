@@ -1,8 +1,8 @@
-//! Places of faults in the document that requests a job or a session. The checks name a field, and this module knows
-//! where the field stands.
+//! Where a fault stands in the document that requests a job or a session. The checks name only a field; the pointer
+//! to it is made here.
 //!
-//! The query of a training is such a document too, whose fields are parameters with dotted names. A place in it is
-//! therefore the same pointer, written as a parameter.
+//! The query of a training is such a document too, with its fields as parameters of dotted names. A place there is
+//! the same pointer, written as a parameter.
 
 use halfspace_formats::Place;
 
@@ -43,7 +43,7 @@ impl TaskPlace {
         }
     }
 
-    /// The place of a training in a query, with its data in the body.
+    /// The place of a training whose settings are the query and whose body is the data.
     pub fn in_query(first_real: Option<Place>) -> Self {
         Self {
             data: None,
@@ -92,7 +92,7 @@ impl TaskPlace {
         self.at(&format!("{}{below}", self.task), detail)
     }
 
-    /// An error at a field of the task. A dot stands before each nested name.
+    /// An error at a field of the task. Dots separate nested names.
     pub fn field(&self, field: &str, detail: impl Into<String>) -> FieldError {
         let own = self.cell.as_ref().and_then(|cell| cell.pointer(field));
         if let Some(own) = own {
@@ -124,7 +124,7 @@ impl TaskPlace {
         }
     }
 
-    /// An error of the data, at the value that made them unfit if it is known.
+    /// An error of the data, at the value that made them unfit if that is known.
     pub fn data(&self, detail: String) -> FieldError {
         let place = self.first_real.clone();
         let Some(data) = &self.data else {
@@ -140,7 +140,7 @@ impl TaskPlace {
     }
 }
 
-/// The path, with dots, of a query parameter of a training in the document of its job.
+/// The dotted path of a training's query parameter in the document of its job.
 pub fn path(parameter: &str) -> String {
     match parameter.split('.').next() {
         Some("params") => format!("train.learner.{parameter}"),
@@ -149,7 +149,7 @@ pub fn path(parameter: &str) -> String {
     }
 }
 
-/// The query parameter at a path or pointer of the document: the reverse of [`path`].
+/// The query parameter for a path or pointer of the document: the reverse of [`path`].
 pub fn parameter(pointer: &str) -> String {
     let path = pointer.trim_start_matches('/').replace('/', ".");
     let path = path.replace("~1", "/").replace("~0", "~");

@@ -1,8 +1,8 @@
 //! `GET /v1/queue`: the load of the queue.
 //!
-//! A key sees its own entry in full. Of another key a tenant may know the number of jobs, which explains a wait, but
-//! not the id, the name, the weight or the virtual seconds. Virtual seconds never fall, so two answers would show
-//! which entries belong to the same key.
+//! A key sees its own entry in full. Of other keys it sees only the numbers of jobs, which explain a wait, but not the
+//! id, the name, the weight or the virtual seconds. Virtual seconds never fall, so two answers would show which entries
+//! belong to the same key.
 
 use axum::extract::State;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! The request that repeats a job.
 //!
-//! The store keeps the task of a request as it came, with data and seed elsewhere. This module puts both back. Rows
-//! that came inside the request are not kept, so their request has no `data`.
+//! The store keeps the task as it was requested, and data and seed elsewhere. This module puts them together again.
+//! Rows that came inside the request are not kept, so there the new request has no `data`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::records::Job;
 use crate::records::task::TaskSpec;
 
-/// Returns the body for `POST /v1/jobs` that repeats a job; `None` for a part of an experiment and for a training that
-/// holds out a fold, which no request makes.
+/// The body for `POST /v1/jobs` that repeats a job. There is none for a part of an experiment, nor for a training
+/// that holds out a fold, because no request makes those.
 pub fn request(job: &Job) -> Option<Value> {
     // The rest of the stored form may be long, since it names every feature.
     let mut request = job.spec.get("task")?.clone();

@@ -1,7 +1,8 @@
 //! `POST /v1/jobs/cancel` and `POST /v1/jobs/delete`: many jobs with one request.
 //!
-//! Every job is cancelled or deleted by a write of its own, as by the route of that one job. A long list therefore
-//! holds no lock for longer than one job does, and one job that refuses changes nothing for the others.
+//! Each job is cancelled or deleted by its own write, exactly as on the route for one job. A long list therefore
+//! locks nothing for longer than a single job does, and a job that cannot be cancelled or deleted does not affect the
+//! others.
 
 use std::fmt;
 

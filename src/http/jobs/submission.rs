@@ -1,7 +1,7 @@
-//! The step from a request to a job, for every route that submits jobs: the checks before the job exists,
-//! and the place of each fault in the request.
+//! The step from a request to a job, for every route that submits one: all checks before the job exists, and the
+//! place of each fault in the request.
 //!
-//! The checks do not know the routes. [`TaskPlace`] knows where a field stands in a request.
+//! The checks do not know the routes. [`TaskPlace`] tells where a field stands in a request.
 
 use std::sync::Arc;
 
@@ -120,8 +120,8 @@ async fn read_by(
     }
 }
 
-/// Sets the options for reading data for a stored model: its classes read the labels, and a format that leaves the
-/// number of features open takes that of the model. A missing model is refused later, with its place.
+/// Sets the options for reading data for a stored model. Its classes read the labels, and if the format leaves the
+/// number of features open, that of the model is used. A model that does not exist is refused later, with its place.
 ///
 /// # Errors
 /// Errors of the store.
@@ -219,8 +219,7 @@ async fn checked<T: Send + 'static>(
     }
 }
 
-/// Returns for each learner of the catalogue the reason why the learner cannot learn from a dataset, or none if the
-/// learner can.
+/// For each learner of the catalogue, the reason why it cannot learn from a dataset, or `None` if it can.
 ///
 /// # Errors
 /// [`Code::UNKNOWN_DATASET`] if the owner has no such dataset. Errors of the store pass through.
@@ -307,7 +306,7 @@ pub fn check_name(
     Ok(())
 }
 
-/// Returns the problem for work that cannot run, placed in its request.
+/// The problem for work that cannot run, placed in its request.
 pub fn unresolvable(error: ResolveError, at: &TaskPlace) -> Problem {
     let summary = error.to_string();
     match error {

@@ -1,8 +1,7 @@
 //! The document that requests a job: one field per task, which holds the task with its data and its seed.
 //!
-//! The task itself is read as the [`TaskSpec`] that the job stores. Data and seed are taken out of it in passing,
-//! because the data may be large and the store keeps both elsewhere. The checks of the task against its data are
-//! elsewhere; see `submission`.
+//! The task is read as the [`TaskSpec`] that the job stores. Reading takes the data and the seed out of it, because
+//! the store keeps both elsewhere and the data may be large. `submission` checks the task against its data.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,10 +26,9 @@ use crate::http::extract::body::RequestMemory;
 use crate::http::jobs::place::TaskPlace;
 use crate::http::problem::{Code, Problem};
 
-/// A job as a request describes it.
 pub struct RequestedJob {
     pub task: TaskSpec,
-    /// `None` for a task without data, and if the data stand beside the document.
+    /// `None` for a task without data, or if the data come beside the document.
     pub data: Option<DataForm>,
     pub seed: Option<SeedNumber>,
     /// Free text.
@@ -39,7 +37,7 @@ pub struct RequestedJob {
     pub callback: Option<String>,
     /// Priority among the jobs of the owner.
     pub priority: Option<Priority>,
-    /// Digest of the data. The document does not contain it.
+    /// Digest of the data, which is not part of the document.
     pub sha256: Option<String>,
     /// Memory of the request, until the job is stored.
     pub memory: RequestMemory,
@@ -307,7 +305,7 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for FieldName<'_, K> {
 }
 
 impl RequestedJob {
-    /// Checks what no type of the document says.
+    /// Checks the rules that the types of the document cannot express.
     ///
     /// # Errors
     /// No data, `assume` for a task that relies on no assumption, a training that no grid has, or a split or a number

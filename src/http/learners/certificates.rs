@@ -1,7 +1,6 @@
-//! `/v1/theory`: the bounds of certificates for the counts in the query, and the examples that a bound needs.
+//! `/v1/theory`: the bounds of certificates for the counts in the query, and how many examples a bound needs.
 //!
-//! The formulas and their sources are in `halfspace_core::certificates`. This module owns the queries and the
-//! documents.
+//! The queries and documents are defined here; the formulas and their sources are in `halfspace_core::certificates`.
 
 use std::f64::consts::LN_10;
 

@@ -1,7 +1,7 @@
-//! Runs a construction for a request and delivers the resulting data.
+//! Runs a construction for a request and delivers the data in the answer or as a new dataset.
 //!
-//! Only a few constructions run at once, and each is stopped after 20 seconds. The data become part of the
-//! answer or a new dataset. The constructions themselves are in [`halfspace_core::constructions`].
+//! Only a few constructions run at once, and each is stopped after 20 seconds. The constructions themselves are in
+//! [`halfspace_core::constructions`].
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of an example in JSON besides the bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
 
-/// Builds in the blocking pool under a permit of the owner and a grant of `bytes` bytes. The run is stopped if the
-/// client leaves or after [`TIMEOUT`]. The caller holds the grant as long as the result.
+/// Builds in the blocking pool, under a permit of the owner and a grant of `bytes` bytes, until it is done, the
+/// client leaves or [`TIMEOUT`] has passed. Hold the grant as long as the result.
 ///
 /// # Errors
 /// Errors of `build`, and a lack of permits or of memory.
@@ -60,18 +60,18 @@ pub async fn construct<T: Send + 'static>(
     Ok((built.await.unwrap_or_else(timed_out)?, held))
 }
 
-/// The owner and the destination of a construction's data: the answer or a dataset.
+/// Who gets a construction's data, and where: in the answer or as a dataset.
 pub struct Keep {
     pub app: App,
     pub owner: Owner,
     pub store: bool,
     pub name: Option<String>,
-    /// The idempotency key, which is stored with the dataset. An answer that stores nothing needs no key.
+    /// The idempotency key, stored with the dataset. An answer that stores nothing needs none.
     pub key: Keyed,
 }
 
 impl Keep {
-    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts. Returns a bound
+    /// Refuses an invalid name and a sequence that would be too long, before the construction starts. Returns a bound
     /// on the memory of the construction and its answer.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Keep {
         Ok(bytes + answer_bytes)
     }
 
-    /// The response. `told` returns the answer around the given JSON form of the data.
+    /// The response. `told` makes the answer around the given JSON form of the data.
     ///
     /// # Errors
     /// Errors of the store.
@@ -152,7 +152,7 @@ impl Keep {
     }
 }
 
-/// The answer to a retry of a request that stored a construction. `None` if the dataset was deleted.
+/// The answer to a retry of a request that stored a construction, or `None` if the dataset was deleted.
 ///
 /// # Errors
 /// Errors of the store.

@@ -1,9 +1,9 @@
-//! `/v1/constructions`: sequences of examples and formulas from the proofs of theorems. A sequence is
-//! returned in the answer or stored as a dataset.
+//! `/v1/constructions`: sequences of examples and formulas from the proofs of theorems. A sequence comes back in the
+//! answer or is stored as a dataset.
 //!
-//! The theorems are from R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean
-//! kernels for on-line learning algorithms" (2005). The field `data` of an answer contains the examples or
-//! the id of the dataset. Requests accept the value of this field as their own data.
+//! The theorems are from R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels
+//! for on-line learning algorithms" (2005). The field `data` of an answer holds the examples or the id of the
+//! dataset, in the form in which requests take data.
 
 use std::fmt;
 

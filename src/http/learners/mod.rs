@@ -1,6 +1,6 @@
 //! `GET /v1/learners` and `GET /v1/learners/{name}`: the learners of the catalogue as documents.
 //!
-//! Every fact about a learner comes from its catalogue entry. This module knows no learner by name.
+//! Every fact about a learner comes from its catalogue entry, and no learner is known by name here.
 
 pub mod certificates;
 pub mod construct;

@@ -1,7 +1,6 @@
-//! `/v1/theory`: bounds, run lengths and exact figures for the parameters in the query, without data or a
-//! run.
+//! `/v1/theory`: bounds, run lengths and exact figures for the parameters in the query, without data or a run.
 //!
-//! The formulas and their sources are in `halfspace_core::theory`. This module owns the queries.
+//! The queries are defined here; the formulas and their sources are in `halfspace_core::theory`.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};

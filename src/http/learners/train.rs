@@ -1,8 +1,7 @@
-//! `POST /v1/learners/{name}/train`: a training with its data in the body and its options in the query, for
-//! people with a file and curl.
+//! `POST /v1/learners/{name}/train`: a training with its data in the body and its options in the query, for people
+//! with a file and curl.
 //!
-//! The job equals a training from `POST /v1/jobs`. Only the shape of the request and the default wait
-//! differ.
+//! The job is the same as one from `POST /v1/jobs`; only the shape of the request and the default wait differ.
 
 use std::time::Duration;
 
@@ -108,7 +107,7 @@ async fn made(
 /// Reads the query as the document of a job without its data, and the options for reading the body.
 ///
 /// # Errors
-/// An unknown parameter, or an invalid value. Parameters of the learner are checked later.
+/// An unknown parameter, or an invalid value. The learner's own parameters are checked later.
 pub fn read_query(
     query: Option<&str>,
     entry: &LearnerEntry,

@@ -1,9 +1,9 @@
-//! Compression of answers for clients that accept gzip. Long documents are written here first, because only the written
-//! bytes can be compressed.
+//! Compresses answers for clients that accept gzip. Long documents are written here first, because compression needs
+//! the written bytes.
 //!
-//! A short answer is compressed on the spot, a longer one in the blocking pool. An answer that stays the same while the
-//! process lives is compressed once and kept. Streams stay as they are, because compression would hold their lines
-//! back.
+//! A short answer is compressed on the spot, a longer one in the blocking pool. If the answer of a path never changes
+//! while the process lives, it is compressed once and kept. Streams stay as they are, because compression would delay
+//! their lines.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -42,7 +42,7 @@ const COMPRESSED: [&str; 5] = [
     "text/javascript",
 ];
 
-/// Marks an answer whose path always has the same body while the process lives.
+/// Marks an answer whose body never changes for its path while the process lives.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant;
 

@@ -1,5 +1,5 @@
-//! Ends answers when the API key of their request is revoked. An event stream and an answer in lines end with
-//! a problem. Any other answer ends with the connection, because the head declared the length or the format.
+//! Ends answers when the API key of their request is revoked. Event streams and NDJSON end with a problem; any other
+//! answer ends with the connection, because its head has declared the length or the format.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -32,7 +32,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The exchange of this request.
     pub fn of(request: &Request) -> Self {
         let extensions = request.extensions();
         Self {
@@ -50,7 +49,7 @@ impl Exchange {
     }
 }
 
-/// Lets an answer continue while the key of the request is in force.
+/// Lets an answer continue for as long as the key of its request is in force.
 pub fn while_in_force(response: Response, access: Access, exchange: Exchange) -> Response {
     let length = response.body().size_hint().exact();
     if length.is_some_and(|length| length <= PIECE_BYTES as u64) {

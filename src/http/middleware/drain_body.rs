@@ -1,8 +1,8 @@
 //! Drains refused request bodies, so that the client can read the refusal.
 //!
-//! Many clients send their whole body before they read the response. If the service closed the connection
-//! earlier, such a client would see a broken connection instead of the problem. The service therefore reads
-//! up to [`DRAIN_BYTES_MAX`] bytes of a refused body for at most [`DRAIN_TIMEOUT`].
+//! Many clients send their whole body before they read the response. If the service closed the connection earlier,
+//! they would see a broken connection instead of the problem. It therefore reads up to [`DRAIN_BYTES_MAX`] bytes of a
+//! refused body, for at most [`DRAIN_TIMEOUT`].
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -24,7 +24,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Passes the request to `answer`, and drains the unread rest of the body if the answer is a refusal.
 ///
-/// A body announced with `Expect` is not drained, because its client waits for permission to send.
+/// A body announced with `Expect` is not drained, because its client waits for permission to send it.
 pub async fn drained(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return answer(request).await;
@@ -46,7 +46,7 @@ pub async fn drained(request: Request, answer: impl AsyncFnOnce(Request) -> Resp
     response
 }
 
-/// Splits a body into the body for a reader and a handle to the part that the reader leaves unread.
+/// Splits a body into one for a reader and a handle to the part that the reader leaves unread.
 pub fn lend(body: Body) -> (Body, Leftover) {
     let (back, returned) = oneshot::channel();
     let (body, back) = (Some(body), Some(back));

@@ -1,5 +1,5 @@
-//! The middleware around every request: request id, problem document, security headers, Host check, and the
-//! restriction of reserved connections to probes.
+//! The outermost middleware: gives each request its id, and each response its problem document and security headers.
+//! It also checks the Host, and restricts reserved connections to probes.
 
 use std::any::Any;
 use std::net::Ipv6Addr;
@@ -111,7 +111,7 @@ fn complete(problem: &Problem, response: Response, occurrence: &Occurrence) -> R
     Response::from_parts(parts, body.into())
 }
 
-/// The answer to a panic in a handler: a problem and never a dropped connection.
+/// The answer to a panic in a handler: a problem instead of a dropped connection.
 pub fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::new(
         Code::INTERNAL,
@@ -120,7 +120,7 @@ pub fn panicked(_: Box<dyn Any + Send>) -> Response {
     .into_response()
 }
 
-/// Refuses all requests except probes on a reserved connection.
+/// On a reserved connection, refuses all requests except probes.
 pub fn check_place(app: &App, request: &Request) -> Result<(), Problem> {
     let is_reserve = request.extensions().get::<ConnectionUse>() == Some(&ConnectionUse::Reserve);
     if !is_reserve || RESERVE_PATHS.contains(&request.uri().path()) {
@@ -134,11 +134,11 @@ pub fn check_place(app: &App, request: &Request) -> Result<(), Problem> {
     Err(Problem::new(Code::TOO_MANY_CONNECTIONS, detail))
 }
 
-/// Refuses two Host headers and malformed ones. A loopback listener also refuses host names that are not allowed,
-/// because such a name may come from DNS rebinding.
+/// Refuses malformed Host headers and more than one. A loopback listener also refuses host names that are not
+/// allowed, because they may come from DNS rebinding.
 ///
-/// The authority of an absolute request target replaces the Host header (RFC 9112, section 3.2.2), so that every later
-/// check sees the same host.
+/// The authority of an absolute request target replaces the Host header (RFC 9112, section 3.2.2), so that every
+/// later check sees the same host.
 pub fn check_host(app: &App, request: &mut Request) -> Result<(), Problem> {
     let wrong = |detail| Problem::parameter(Code::INVALID_PARAMETER, "Host", detail);
     if request.headers().get_all(header::HOST).iter().count() > 1 {

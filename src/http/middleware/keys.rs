@@ -1,5 +1,5 @@
-//! Authentication: finds the owner of a request by its API key, and ends the request when the key is revoked. Every
-//! path below `/v1` and `/v2` needs a key once there is one.
+//! Authentication: finds the owner of a request by its API key, and ends the request when the key is revoked. As soon
+//! as there is a key, every path below `/v1` and `/v2` needs one.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -10,8 +10,8 @@ use crate::http::middleware::cut_off::{Exchange, while_in_force};
 
 /// Finds the owner of a request for the handlers, or refuses the request.
 ///
-/// Revoking the key ends a running request. A client without a response head gets a problem;
-/// [`while_in_force`] ends a response body.
+/// Revoking the key ends a running request: with a problem if the response has not begun, and otherwise as
+/// [`while_in_force`] ends its body.
 pub async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if !needs_key(request.uri().path()) {
         return next.run(request).await;
@@ -35,7 +35,7 @@ pub async fn authenticate(State(app): State<App>, mut request: Request, next: Ne
     while_in_force(response, access, exchange)
 }
 
-/// Returns whether a path lies below `/v1` or `/v2` and therefore needs a key.
+/// Whether a path is below `/v1` or `/v2`.
 pub fn needs_key(path: &str) -> bool {
     let is_below = |root: &str| {
         let rest = path.strip_prefix(root);

@@ -25,8 +25,8 @@ use crate::http::serve::LIVENESS;
 
 /// Puts the layers around every route.
 ///
-/// One stack holds all layers. A router copies each of its layers with everything inside for every request, so a layer
-/// added to the router by itself would copy the others once more.
+/// They form a single stack, because a router copies each of its layers, with everything inside, for every request: a
+/// layer added by itself would copy all the others once more.
 pub fn wrapped(router: Router<App>, app: App) -> Router {
     let layers = ServiceBuilder::new()
         .layer(from_fn_with_state(app.clone(), envelope::envelop))

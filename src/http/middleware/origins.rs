@@ -1,8 +1,8 @@
 //! Protection against web pages of other origins.
 //!
-//! A page of another origin can neither change nor read anything unless the settings name its origin.
-//! Browsers state the origin of a page in `Origin` and `Sec-Fetch-Site`, which no page can forge. Other
-//! clients send neither header, so the checks do not affect them.
+//! Such a page can neither change nor read anything unless the settings name its origin. Browsers state the origin of
+//! a page in `Origin` and `Sec-Fetch-Site`, which the page cannot forge. Other clients send neither header, so they
+//! never notice these checks.
 
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
@@ -52,7 +52,7 @@ impl Origins {
         }
     }
 
-    /// Returns the layer that refuses pages of other origins.
+    /// The layer that refuses pages of other origins.
     pub fn guard(
         &self,
         authenticator: &Authenticator,
@@ -74,7 +74,7 @@ impl Origins {
         })
     }
 
-    /// Returns the layer that lets browsers show answers to pages of other origins.
+    /// The layer that lets browsers show answers to pages of other origins.
     pub fn cors(&self, authenticator: &Authenticator) -> Option<CorsLayer> {
         let origins = match self {
             // Without the layer, browsers hide every answer from pages of other origins.

@@ -1,7 +1,6 @@
 //! One log line and one measurement per request, even if the client leaves before the answer ends.
 //!
-//! The line is written when the last part of the request is dropped: the handler, or the body of the
-//! answer.
+//! They are made when the last part of the request is dropped: the handler, or the body of the answer.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -25,7 +24,7 @@ use crate::traces;
 use crate::http::problem::{Occurrence, Problem};
 use crate::http::serve::{AnswerGuard, Peer};
 
-/// Facts about a request that inner layers find out. Clones share the facts.
+/// What inner layers find out about a request. Clones share the facts.
 #[derive(Clone, Default)]
 pub struct RequestFacts(Arc<FactCells>);
 
@@ -67,15 +66,15 @@ impl RequestFacts {
         let _ = self.0.owner.set(owner.clone());
     }
 
-    /// Records that the request is cut off because its key is not in force.
+    /// Records that the request is cut off because its key is no longer in force.
     pub fn set_cut_off(&self) {
         let _ = self.0.cut_off.set(());
     }
 }
 
 impl RequestLine {
-    /// Begins the line of a request, and attaches the facts to the request for the inner layers. Returns the trace
-    /// context for the work that the request causes.
+    /// Begins the line of a request, and attaches the facts for the inner layers. Returns the trace context for the
+    /// work that the request causes.
     pub fn begin(occurrence: &Occurrence, request: &mut Request) -> (Self, Option<TraceParent>) {
         let parent = request.headers().get("traceparent");
         let parent = parent.and_then(|value| value.to_str().ok()?.parse().ok());
@@ -114,7 +113,7 @@ impl RequestLine {
         (line, trace)
     }
 
-    /// Counts the reason of a refusal.
+    /// Counts a refusal by its reason.
     pub fn refused(&self, problem: &Problem) {
         let reason = problem.code().name();
         counter!("halfspace_rejects_total", "reason" => reason).increment(1);

@@ -1,9 +1,9 @@
-//! A queue of answers between the computation and the client that reads the answer.
+//! A queue of answers between the computation and the client that reads them.
 //!
-//! The queue holds lines, or whatever else makes lines when the client asks for them. [`AnswerQueue::write`] waits
-//! while too many lines wait. A client that sends all of its examples before it reads is therefore served until the
-//! queue is full. Then the computation waits, which stops the client's sending too. A write to a full queue fails if
-//! the client reads less than 16 KiB per second over 30 seconds. This module knows nothing of predictions.
+//! The queue holds lines, or records that become lines when the client asks for them. [`AnswerQueue::write`] waits
+//! while it is full: a client may therefore send examples before it reads, but once the queue is full the computation
+//! waits, and with it the sending. If the client reads less than 16 KiB per second over 30 seconds, a waiting write
+//! fails. This module knows nothing of predictions.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -22,7 +22,6 @@ use crate::http::problem::{Code, Occurrence, Problem};
 /// Size in bytes up to which waiting lines are joined into one piece.
 pub const PIECE_BYTES: usize = 64 * 1024;
 
-/// Answers that wait for the client.
 pub trait Waiting: Default {
     /// Takes the next piece of text, if an answer waits.
     fn piece(&mut self) -> Option<Bytes>;
@@ -31,7 +30,7 @@ pub trait Waiting: Default {
 /// The writing end of an answer in lines.
 pub type AnswerWriter = Arc<AnswerQueue<WaitingLines>>;
 
-/// The writing end of an answer. It is shared between those who write.
+/// The writing end of an answer, shared between all who write to it.
 pub struct AnswerQueue<W> {
     state: Mutex<QueueState<W>>,
     /// Notified when the reader finds a new piece or the end.
@@ -73,8 +72,8 @@ pub struct WaitingLines {
     bytes: usize,
 }
 
-/// Returns the two ends of an answer in lines. About `bytes_max` bytes may wait between the ends. Dropping the reader
-/// drops `cancel_on_drop`, which stops the computation.
+/// The two ends of an answer in lines, between which about `bytes_max` bytes may wait. Dropping the reader drops
+/// `cancel_on_drop`, which stops the computation.
 pub fn answer_lines(
     bytes_max: u64,
     cancel_on_drop: CancelOnDrop,
@@ -118,7 +117,7 @@ impl AnswerQueue<WaitingLines> {
         }
     }
 
-    /// Whether fewer than `bytes` bytes wait. Also true if no line can be written any more, so that a waiting
+    /// Whether fewer than `bytes` bytes wait. Also true once no line can be written any more, so that a waiting
     /// writer sees the end.
     fn has_space(&self, bytes: usize) -> bool {
         let state = self.state();
@@ -127,7 +126,7 @@ impl AnswerQueue<WaitingLines> {
 }
 
 impl<W: Waiting> AnswerQueue<W> {
-    /// Returns the two ends of an answer. Dropping the reader drops `cancel_on_drop`.
+    /// The two ends of an answer. Dropping the reader drops `cancel_on_drop`.
     pub fn ends(waiting: W, cancel_on_drop: CancelOnDrop) -> (Arc<Self>, AnswerReader<W>) {
         let state = QueueState {
             waiting,
@@ -161,13 +160,13 @@ impl<W: Waiting> AnswerQueue<W> {
         is_open
     }
 
-    /// Whether a line was written. From then on the status of the response is fixed.
+    /// Whether a line was written, from which point the status of the response is fixed.
     pub fn has_begun(&self) -> bool {
         self.state().has_begun
     }
 
-    /// Fails with a problem: as the last line, even if the queue is full, or as the whole response if its status is not
-    /// fixed yet. Later lines are refused.
+    /// Fails with a problem. It becomes the last line, even if the queue is full, or the whole response if the status
+    /// is still open. Later lines are refused.
     pub fn fail(&self, problem: Problem, occurrence: &Occurrence) {
         let mut state = self.state();
         if state.has_begun {
@@ -181,7 +180,6 @@ impl<W: Waiting> AnswerQueue<W> {
         self.notify();
     }
 
-    /// Ends the answer.
     pub fn end(&self) {
         self.state().end.get_or_insert(AnswerEnd::Whole);
         self.notify();

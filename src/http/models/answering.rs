@@ -1,8 +1,8 @@
 //! Predicts the examples of one request with a model.
 //!
-//! [`Answering`] predicts examples from lines of a body, from a parsed body or from a stored dataset. The
-//! predictions go into a JSON document, or into lines that are sent while the examples are still read. The
-//! computation of a document is limited to `answer_seconds_max`. Lines have no time limit.
+//! [`Answering`] takes them from the lines of a body, from a parsed body or from a stored dataset. Its predictions go
+//! into a JSON document, computed within `answer_seconds_max`, or into lines that are sent while examples are still
+//! read and have no time limit.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -66,7 +66,7 @@ impl Answering {
         )
     }
 
-    /// Predictions as one line per example. Lines are sent while further examples are predicted.
+    /// Predictions as one line per example, sent while further examples are predicted.
     pub fn lines(
         model: LoadedModel,
         limits: &Limits,
@@ -100,9 +100,8 @@ impl Answering {
         matches!(self.destination, PredictionSink::Document { .. })
     }
 
-    /// Upper bound on the work for the examples of a body. All lines of a small body may wait for a client
-    /// that does not read. If `prediction_bytes_max` is too low for all of these lines, the bound is
-    /// infinite.
+    /// Upper bound on the work for the examples of a body. It is infinite if the answer to a small body might not fit
+    /// into `prediction_bytes_max`: all of its lines may have to wait for a client that does not read.
     pub fn work(&self, format: Format) -> ExamplesWork {
         let predictor = &self.model.predictor;
         let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
@@ -136,11 +135,10 @@ impl Answering {
         }
     }
 
-    /// Predicts examples. Blocks only while the lines of the answer wait for the client.
+    /// Predicts examples. Blocks only while the queue of answer lines is full.
     ///
     /// # Errors
-    /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has
-    /// left.
+    /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has left.
     pub fn take(&mut self, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
         fit(&self.model, parsed, whence)?;
         if let (PredictionSink::Document { document, .. }, Some(table)) =
@@ -159,7 +157,7 @@ impl Answering {
         }
     }
 
-    /// Verifies the digest of a dataset, then predicts the examples while reading. Runs in the blocking pool.
+    /// Verifies the digest of a dataset, then predicts the examples while it reads them. Runs in the blocking pool.
     ///
     /// # Errors
     /// As for [`Self::take`], and a damaged dataset.

@@ -1,4 +1,4 @@
-//! `GET /v1/models/{id}/code`: a model as a stand-alone program of raw rows.
+//! `GET /v1/models/{id}/code`: a model as a stand-alone program for raw rows.
 
 use axum::extract::State;
 use axum::http::header;

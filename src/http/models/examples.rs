@@ -1,7 +1,7 @@
-//! Examples that a request brings for a model or a session: the options for reading them, and the check
-//! that the model accepts them.
+//! Examples that a request brings for a model or a session: the options for reading them, and the check that the
+//! model accepts them.
 //!
-//! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
+//! Prediction, evaluation and on-line learning share this module and make their answers elsewhere.
 
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::hypothesis::Hypothesis;
@@ -20,7 +20,7 @@ use crate::http::extract::data_options::DataOptions;
 use crate::http::limits::Limits;
 use crate::http::problem::{Code, Problem, placed};
 
-/// The use of the examples of a request.
+/// What the examples of a request are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExamplesUse {
     /// Prediction, which ignores labels.
@@ -34,9 +34,9 @@ pub enum ExamplesUse {
 /// The position of some examples in the body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin {
-    /// The examples are all examples of the request.
+    /// All examples of the request.
     Whole,
-    /// A single example stands in this line. Several examples end with this line.
+    /// A single example in this line, or several that end with it.
     Line(u64),
 }
 
@@ -52,7 +52,7 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
     })
 }
 
-/// Returns the hypothesis of a model that tells two classes apart.
+/// The hypothesis of a model that tells two classes apart.
 ///
 /// # Errors
 /// 422 for a committee.
@@ -62,12 +62,13 @@ pub fn of_two_classes(model: &LoadedModel) -> Result<&Hypothesis, Problem> {
     model.predictor.one().ok_or_else(refused)
 }
 
-/// Returns the options for reading a body for a model or a session with `n` features and these names.
+/// The options for reading a body for a model or a session with `n` features and these names. The query is not read
+/// here.
 ///
-/// Its classes read the labels, and a prediction ignores them.
-/// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
-/// if the query names them, and examples without labels have no class. An evaluation of a model with named
-/// classes needs labels. For any other purpose, both follow the rules of a training. The query is not read.
+/// The classes of the model read the labels, except that a prediction ignores labels. `n` is used for a format that
+/// does not state the number of features. For a prediction, a table has labels only if the query names them, and
+/// examples without labels have no class. For an evaluation or for learning, both follow the rules of a training,
+/// except that an evaluation needs labels if the model has named classes.
 pub fn options(
     format: Format,
     n: usize,
@@ -106,15 +107,14 @@ pub fn options(
     data
 }
 
-/// The source of the examples of a request.
 pub enum RequestExamples {
     /// The examples and their declared origin.
     Sent(Box<Parsed>, Option<Assume>),
-    /// The id of a dataset, which is not checked yet, and the origin declared in place of that of the dataset.
+    /// The id of a dataset, not checked yet, and the origin declared in place of the dataset's own.
     Stored(String, Option<Assume>),
 }
 
-/// Returns the source of the examples in a body.
+/// The source of the examples in a body.
 ///
 /// # Errors
 /// [`Code::BAD_OPTION`] for a prediction of examples with `assume`, because a prediction claims nothing.
@@ -141,7 +141,7 @@ pub fn examples(form: DataForm, purpose: ExamplesUse) -> Result<RequestExamples,
 /// Checks that a model accepts examples.
 ///
 /// # Errors
-/// The reason for the refusal, with the place of the value or the line at fault.
+/// Why it does not, with the place of the value or the line at fault.
 pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
     let misfit = check_fit(&model.predictor, &parsed.data).err();
     if let Some(misfit) = misfit {
@@ -151,10 +151,10 @@ pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Origin) -> Result<(), P
     model.names.check_features(names).map_err(misnamed)
 }
 
-/// Checks that a model accepts a dataset, after comparing the digest of the dataset.
+/// Compares the digest of a dataset, and then checks that a model accepts it.
 ///
 /// # Errors
-/// The reason for the refusal, or the reason why the dataset could not be read.
+/// Why it does not, or why the dataset could not be read.
 pub fn fit_stored(
     model: &LoadedModel,
     stored: &StoredExamples,
@@ -169,7 +169,7 @@ pub fn fit_stored(
     })
 }
 
-/// Returns the problem for a dataset whose reading was interrupted.
+/// The problem for a dataset whose reading was interrupted.
 pub fn unread(stored: &StoredExamples, limits: &Limits, interrupt: Interrupt) -> Problem {
     match interrupt {
         Interrupt::Unreadable => JobsError::from(ReadError::of(stored)).into(),
@@ -177,7 +177,7 @@ pub fn unread(stored: &StoredExamples, limits: &Limits, interrupt: Interrupt) ->
     }
 }
 
-/// Returns the problem for feature names that differ from those of the model.
+/// The problem for feature names that differ from those of the model.
 pub fn misnamed(detail: String) -> Problem {
     Problem::new(Code::WRONG_DATA, sentence(&detail))
 }

@@ -1,5 +1,4 @@
-//! `/v1/models`: list, get and delete models. The document of one model is also the export that `import`
-//! reads.
+//! `/v1/models`: lists, returns and deletes models. The document of a model is also the file that `import` reads.
 
 pub mod answer_lines;
 pub mod answering;

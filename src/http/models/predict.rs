@@ -91,12 +91,11 @@ pub async fn predict_model(
     answer(&app, &owner, model, request).await
 }
 
-/// Answers a request with the predictions of a model for the examples in the body, or in the dataset that
-/// the body names.
+/// Answers with the predictions of a model for the examples in the body, or in the dataset that the body names.
 ///
 /// # Errors
-/// A body at fault, or examples that the model refuses. After the first line of an answer in lines, an
-/// error is the last line instead.
+/// A body at fault, or examples that the model refuses. In an answer in lines, an error after the first line becomes
+/// the last line instead.
 pub async fn answer(
     app: &App,
     owner: &Owner,

@@ -16,7 +16,6 @@ const END: &str = "}";
 /// The names of the classes as JSON.
 pub type ClassTexts = Vec<String>;
 
-/// Returns the names of the classes as JSON.
 pub fn class_texts(names: &[String]) -> ClassTexts {
     let names = names.iter();
     names
@@ -24,8 +23,8 @@ pub fn class_texts(names: &[String]) -> ClassTexts {
         .collect()
 }
 
-/// A JSON document of predictions under construction. The scores and then the table are left out if the document would
-/// exceed the limit with them.
+/// A JSON document of predictions under construction. If it would exceed the limit, the scores are left out, and then
+/// the table.
 pub struct PredictionsText {
     /// Largest number of bytes in the document.
     pub bytes_max: u64,
@@ -68,7 +67,7 @@ impl PredictionsText {
         }
     }
 
-    /// Adds the encoding of the table that was read, if the document has room for the text.
+    /// Adds the encoding of the table that was read, if there is room for it.
     pub fn set_table(&mut self, table: String) {
         self.table = Some(table);
         if self.bytes() > self.bytes_max {
@@ -76,7 +75,6 @@ impl PredictionsText {
         }
     }
 
-    /// Adds the prediction of one example.
     pub fn push(&mut self, decision: &Decision) {
         let classes = self.classes.as_ref().map_or(2, |(_, names)| names.len());
         let prediction = label_number(decision.class, classes).to_string();
@@ -92,7 +90,7 @@ impl PredictionsText {
         }
     }
 
-    /// Returns whether the document exceeds its limit, after which no further prediction can help.
+    /// Whether the document exceeds its limit for good: further predictions only make it longer.
     pub fn is_too_long(&self) -> bool {
         self.bytes() > self.bytes_max
     }
@@ -109,7 +107,7 @@ impl PredictionsText {
         (self.text.len() + lists + table + END.len()) as u64
     }
 
-    /// Returns the text of the document, or `None` if the document is too long.
+    /// The text of the document, or `None` if it is too long.
     pub fn finish(self) -> Option<String> {
         if self.is_too_long() {
             return None;

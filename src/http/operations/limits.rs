@@ -1,4 +1,4 @@
-//! `GET /v1/limits`: every limit of the service, and the caller's use of the limits per key.
+//! `GET /v1/limits`: every limit of the service, and how much of the limits per key the caller uses.
 
 use axum::extract::State;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Routes for operators and their tools: liveness, readiness, metrics, version, the OpenAPI document and
-//! the pages that explain error codes.
+//! Routes for operators and their tools: liveness, readiness, metrics, version, the OpenAPI document and the pages
+//! that explain error codes.
 
 pub mod limits;
 pub mod workers;

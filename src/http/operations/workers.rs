@@ -1,7 +1,7 @@
 //! `GET /v1/workers`: the processes of the service.
 //!
-//! Every key may see this list. The name of a process gives no right, and `/metrics` tells the same counts without a
-//! key.
+//! Every key may see this list, because the name of a process grants nothing, and `/metrics` shows the same counts
+//! without any key.
 
 use axum::extract::State;
 use serde::Serialize;

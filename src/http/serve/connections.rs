@@ -1,8 +1,8 @@
-//! The open connections, and the choice of the connection that a new one replaces.
+//! The open connections, and the choice of the one that a new connection replaces.
 //!
-//! A connection whose client does not read has the lowest worth. An idle connection comes next, and a
-//! connection with a running answer has the highest worth. A client is one IPv4 address, or all IPv6
-//! addresses with the same first 64 bits, because the smallest network holds that many.
+//! A connection whose client does not read is worth least, an idle one a little more, and one with a running answer
+//! most. A client is one IPv4 address, or all IPv6 addresses with the same first 64 bits, since even the smallest
+//! network holds that many.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 /// Connections beyond the limit, for probes.
 const RESERVE: usize = 32;
 
-/// Every open connection.
 #[derive(Clone)]
 pub struct Connections(Arc<Mutex<OpenConnections>>);
 
@@ -40,11 +39,11 @@ struct Connection {
 pub enum ConnectionUse {
     /// Any request.
     Ordinary,
-    /// Only `/livez` and `/readyz`, because the client holds its whole share of ordinary connections.
+    /// Only `/livez` and `/readyz`, because the client already holds its whole share of ordinary connections.
     Reserve,
 }
 
-/// The right to a connection. Dropping the value frees the place of the connection.
+/// The right to a connection. Dropping it frees the place.
 pub struct Admitted {
     connections: Connections,
     number: u64,
@@ -84,7 +83,6 @@ enum Worth {
 }
 
 impl Connections {
-    /// Creates an empty set for `limit` connections.
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Mutex::new(OpenConnections {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
@@ -93,8 +91,8 @@ impl Connections {
         })))
     }
 
-    /// Admits a connection from this address, or from a trusted proxy if the address is `None`. At the
-    /// limit, another connection is aborted.
+    /// Admits a connection from this address, or from a trusted proxy if there is none. At the limit, another
+    /// connection is aborted.
     pub fn admit(&self, address: Option<IpAddr>) -> Admitted {
         let client = address.map(network);
         let mut open = self.lock();
@@ -194,17 +192,15 @@ impl OpenConnections {
 }
 
 impl Admitted {
-    /// Returns the token that is cancelled when another connection replaces this one.
+    /// The token that is cancelled when another connection replaces this one.
     pub fn aborted(&self) -> &CancellationToken {
         &self.aborted
     }
 
-    /// Returns the state of the connection.
     pub fn activity(&self) -> &Arc<Activity> {
         &self.activity
     }
 
-    /// Returns the requests that the connection may carry.
     pub fn place(&self) -> ConnectionUse {
         self.place
     }
@@ -245,7 +241,6 @@ impl Activity {
         self.is_aborted.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the connection was aborted.
     pub fn is_aborted(&self) -> bool {
         self.is_aborted.load(Ordering::Relaxed)
     }

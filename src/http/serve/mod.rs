@@ -1,9 +1,8 @@
-//! The accept loop of the server: limits on connections, request heads and slow readers, and an orderly
-//! shutdown.
+//! The accept loop of the server: limits on connections, request heads and slow readers, and an orderly shutdown.
 //!
-//! The loop accepts every connection. At the limit, a new connection takes the place of the least useful
-//! one (see [`connections`]), so no client can keep others out by holding connections. This module knows no
-//! route but `/livez`, which a thread of its own answers (see [`serve`]).
+//! Every connection is accepted. At the limit, a new one takes the place of the least useful (see [`connections`]),
+//! so nobody can keep others out by holding connections. The only route known here is `/livez`, which a thread of its
+//! own answers (see [`serve`]).
 
 mod connections;
 mod runtime_watch;
@@ -75,13 +74,13 @@ pub struct Peer(pub IpAddr);
 
 /// Serves connections until `stop`, then lets running answers end.
 ///
-/// A connection that begins with `GET /livez` is answered on the runtime of the caller, every other one on `runtime`.
-/// The caller's runtime has a thread of its own, so liveness is known even while all threads of `runtime` are busy.
-/// The first bytes decide, which costs a connection a few microseconds and its requests nothing. The alternative is a
-/// front runtime that reads every request and passes it on; it would add a change of threads to each prediction.
-/// Liveness over a connection with earlier requests is answered where these were.
+/// A connection that begins with `GET /livez` is answered on the caller's runtime, which has a thread of its own, and
+/// every other one on `runtime`. Liveness can therefore be told even while all threads of `runtime` are busy. Since
+/// the first bytes decide, this costs a few microseconds per connection and nothing per request; a front runtime that
+/// reads every request and passes it on would add a change of threads to each prediction. On a connection that has
+/// already carried other requests, liveness is answered where those were.
 ///
-/// The server speaks HTTP/1.1 only. Telling two versions apart would first wait for bytes of the client,
+/// The server speaks HTTP/1.1 only. To tell two versions apart it would first have to wait for bytes of the client,
 /// and that wait has no timer.
 pub async fn serve(
     listener: TcpListener,

@@ -1,10 +1,9 @@
-//! The watch over the threads of the runtime: whether one of them has computed for long without a turn to its other
-//! tasks.
+//! Watches the threads of the runtime for one that computes for long without a turn to its other tasks.
 //!
-//! A thread that computes for seconds holds up every connection that it serves, and none of their requests can report
-//! that. The watch therefore runs on a thread of its own, and reads two counters of each worker. A worker that parks,
-//! wakes up or looks for events changes them; both stay the same only within one step of one task. The watch counts
-//! its own ticks instead of reading a clock, because a process that was frozen as a whole has not stalled.
+//! Such a thread holds up every connection that it serves, and none of their requests can report it. The watch
+//! therefore runs on a thread of its own and reads two counters of each worker. They change when the worker parks,
+//! wakes up or looks for events, so they stay the same only within one step of one task. The watch counts its own
+//! ticks instead of reading a clock, because a process that was frozen as a whole has not stalled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,13 +15,12 @@ use tokio::time::{MissedTickBehavior, interval};
 /// Time between two looks at the workers.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The limits of a watch.
 #[derive(Clone, Copy, Debug)]
 pub struct StallLimits {
-    /// Time without a turn after which the log and `/livez` tell of the stall.
+    /// Time without a turn after which the log and `/livez` report the stall.
     pub told_after: Duration,
     /// Time without a turn after which `/livez` fails, so that an orchestrator restarts the process. A thread that
-    /// computes for so long is in a loop without an end: routes compute elsewhere, and for a limited time.
+    /// computes for so long must be in an endless loop, because routes compute elsewhere and for a limited time.
     pub fails_after: Duration,
 }
 
@@ -54,7 +52,7 @@ struct Seen {
 }
 
 impl RuntimeWatch {
-    /// Creates a watch that sees nothing before [`Self::keep`].
+    /// A watch that sees nothing until [`Self::keep`] runs.
     pub fn new(runtime: Handle, limits: StallLimits) -> Arc<Self> {
         Arc::new(Self {
             runtime,
@@ -63,12 +61,11 @@ impl RuntimeWatch {
         })
     }
 
-    /// The limits of the watch.
     pub fn limits(&self) -> StallLimits {
         self.limits
     }
 
-    /// The longest time for which a worker has not turned.
+    /// The longest time that any worker has now gone without a turn.
     pub fn stalled(&self) -> Duration {
         Duration::from_millis(self.stalled.load(Ordering::Relaxed))
     }

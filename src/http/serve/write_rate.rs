@@ -1,7 +1,7 @@
 //! A socket with a minimum reading rate: a write that stays pending for too long ends the connection.
 //!
-//! The clock runs only while a write is pending. A client that reads every byte of a quiet event stream
-//! therefore keeps its connection.
+//! The clock runs only while a write is pending, so a client that has read everything a quiet event stream sent keeps
+//! its connection.
 
 use std::io;
 use std::pin::Pin;

@@ -1,6 +1,6 @@
 //! The answers to the examples of one request to a session, until the client reads them.
 //!
-//! Answers wait as compact records. Their text is written when the client asks for the next piece.
+//! They wait as compact records and become text when the client asks for the next piece.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,8 +70,8 @@ pub struct WaitingAnswers {
     classes: Option<Vec<String>>,
 }
 
-/// Returns the two ends of the answers, with these names of the labels -1 and +1. The session learns on if the reader
-/// is dropped.
+/// The two ends of the answers, with these names of the labels -1 and +1. Dropping the reader does not stop the
+/// session from learning.
 pub fn answers(classes: Option<Vec<String>>) -> (Answers, AnswerReader<WaitingAnswers>) {
     let waiting = WaitingAnswers {
         classes,

@@ -144,7 +144,7 @@ impl From<Model> for SavedModel {
     }
 }
 
-/// Returns the document of a session in its current state.
+/// The document of a session in its current state.
 pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
     let (counts, spec) = (session.counts(), record.spec.clone());
     let hypothesis = HypothesisDocument::from(&session.predictor());

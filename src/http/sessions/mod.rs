@@ -1,4 +1,4 @@
-//! `/v1/sessions`: create, list, get, save and delete sessions, and predict with them.
+//! `/v1/sessions`: creates, lists, returns, saves and deletes sessions, and predicts with them.
 //!
 //! On-line learning itself is in `examples.rs`.
 

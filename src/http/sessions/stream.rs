@@ -1,7 +1,7 @@
-//! An NDJSON stream into a session: lines are learnt while the body comes in, many lines per step if many
-//! have arrived.
+//! An NDJSON stream into a session: lines are learnt while the body comes in, several per step if several have
+//! arrived.
 //!
-//! Reading the body does not wait for the client to read the answers, which wait in [`Answers`].
+//! The client need not read its answers for this to continue, because they wait in [`Answers`].
 
 use std::io::{self, Read};
 use std::sync::mpsc;
@@ -93,14 +93,14 @@ impl Feed {
         })
     }
 
-    /// Sets the current position of the session, and the position that the request expects, if any.
+    /// Sets the current position of the session, and the one that the request expects, if any.
     pub fn at(mut self, position: Option<u64>, stands: u64) -> Self {
         (self.position, self.stands) = (position, stands);
         self
     }
 
-    /// Learns until the body ends, an error occurs or the key of the request is revoked. The problem is the
-    /// last line of the answer, or the whole response if no status is decided.
+    /// Learns until the body ends, an error occurs or the key of the request is revoked. A problem becomes the last
+    /// line of the answer, or the whole response if its status is not decided yet.
     pub async fn run(mut self, occurrence: Occurrence) {
         let access = self.access.clone();
         let fed = tokio::select! {
@@ -222,8 +222,8 @@ impl Feed {
     }
 }
 
-/// Returns the problem for a body at fault. The session determines n, so an example of another length is
-/// data that the session does not accept.
+/// The problem for a body at fault. The session determines n, so an example of another length is data that the
+/// session does not accept.
 pub fn of_session(error: FormatError) -> Problem {
     if error.kind == FormatErrorKind::UnequalLength {
         let detail = error.to_string();

@@ -8,29 +8,27 @@ use halfspace_core::memory::MemoryBudget;
 use crate::records::Role;
 use crate::records::schedule::{ANSWER_SECONDS_DEFAULT, SECONDS_DEFAULT, SLICE_SECONDS_MIN};
 
-/// The settings of the jobs of a process.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
-    /// The role of the process.
     pub role: Role,
     /// Jobs computed at once. 0 if other processes compute.
     pub workers: usize,
-    /// Seconds without a heartbeat after which another worker may take a job.
+    /// Seconds without a heartbeat after which another worker may take the job.
     pub lease_seconds: u32,
-    /// A job fails as `poisoned` after this number of deaths of processes in which it ran alone. A job fails as
-    /// `data-missing` after this number of attempts to read its data.
+    /// A job fails as `poisoned` after so many deaths of processes in which it ran alone, and as `data-missing` after
+    /// so many attempts to read its data.
     pub attempts_max: u32,
     /// Time limit, in seconds of computing, for a job that names none.
     pub seconds_default: f64,
     /// Time limit, in seconds, for the examples of one request to a session.
     pub answer_seconds_max: f64,
-    /// Largest stored data, in bytes, that a job holds in memory as a whole. Larger data are read in parts.
+    /// Largest stored data, in bytes, that a job holds in memory as a whole. Larger ones are read in parts.
     pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
     pub retention_days: u32,
     /// Time between two checkpoints of a job while checkpoints are cheap.
     pub checkpoint_every: Duration,
-    /// A waited job that takes longer than this is stored while it runs.
+    /// If a job that is computed for a waiting client takes longer than this, it is stored while it runs.
     pub adopt_after: Duration,
     /// Time between two stored progress events of a job.
     pub progress_interval: Duration,
@@ -38,7 +36,6 @@ pub struct JobsConfig {
     pub unread_pause: Duration,
     /// The shortest time that a job computes before it yields to another job.
     pub slice: Duration,
-    /// The memory for jobs and requests.
     pub memory: MemoryBudget,
     /// How long other jobs may precede a job that needs more memory than is free.
     pub passed_over_max: Duration,

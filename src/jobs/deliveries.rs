@@ -1,8 +1,8 @@
 //! The delivery of callbacks for jobs that have ended in any process.
 //!
-//! A callback is claimed with a lease and delivered, and then the result is stored. If a process dies in
-//! between, the callback is delivered again after the end of the lease. Delivery is therefore at least once,
-//! and a repeated delivery has the same id and body. A stopping process claims no more callbacks.
+//! A callback is claimed with a lease and delivered, and then the result is stored. If a process dies in between, the
+//! callback is delivered again once the lease has expired, with the same id and body: delivery is at least once. A
+//! stopping process claims no more callbacks.
 //!
 //! [`Deliveries`] decides who may take the next delivery of a process.
 

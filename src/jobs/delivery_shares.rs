@@ -1,9 +1,9 @@
 //! The concurrent deliveries of a process, and who may take the next one.
 //!
-//! One owner gets at most half of the deliveries, by the rule of [`Shares`]. A host gets at most a quarter, and the
-//! owners who call this host share the quarter by the same rule: however many callbacks of one owner hang there, the
-//! callback of another owner to the same host is delivered. A URL that let a delivery time out is silent: it gets one
-//! delivery at a time, after a pause that doubles, until it answers again.
+//! One owner gets at most half of the deliveries, by the rule of [`Shares`]. A host gets at most a quarter, which the
+//! owners who call it share by the same rule: even if many callbacks of one owner hang there, those of another owner
+//! get through. After a timeout, a URL gets one delivery at a time, after a pause that doubles up to a minute, until
+//! it answers again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,12 +32,10 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Silent URLs that are remembered. Beyond them, the one whose pause ends first is forgotten.
 const SILENT_URLS_MAX: usize = 1_024;
 
-/// The concurrent deliveries of a process.
 pub(super) struct Deliveries {
     taken: Mutex<TakenDeliveries>,
     /// The time after which a delivery has ended.
     limit: Duration,
-    /// Notified when a delivery has ended.
     pub(super) ended: Notify,
 }
 
@@ -63,7 +61,7 @@ pub(super) struct Receiver {
     pub(super) url_digest: String,
 }
 
-/// One delivery. Dropping the value frees its place.
+/// One delivery, which frees its place when it is dropped.
 pub(super) struct Delivery {
     deliveries: Arc<Deliveries>,
     receiver: Receiver,
@@ -88,8 +86,8 @@ impl Deliveries {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The receivers that get no delivery now, or `None` if no delivery is free. Without API keys the anonymous owner
-    /// is alone and takes the shares of all owners.
+    /// The receivers that get no delivery now, or `None` if no delivery is free. Without API keys there is only the
+    /// anonymous owner, who may take all of them.
     pub(super) fn busy(&self) -> Option<BusyReceivers> {
         let now = Instant::now();
         let taken = self.taken();

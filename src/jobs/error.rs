@@ -1,14 +1,12 @@
-//! The errors of requests about jobs, datasets and models. They know no HTTP status.
+//! The errors of requests about jobs, datasets and models, which know no HTTP status.
 
 use halfspace_core::memory::NoMemory;
 
 use crate::records::{Job, JobId, KeyRecord};
 use crate::storage::{OverQuota, StoreError};
 
-/// Errors of requests about jobs, datasets and models.
 #[derive(Debug, thiserror::Error)]
 pub enum JobsError {
-    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
     /// No such job.
@@ -20,13 +18,13 @@ pub enum JobsError {
     /// The job has not ended, so it cannot be deleted.
     #[error("the job has not ended; cancel it first")]
     NotEnded,
-    /// A subjob is cancelled and deleted only with its parent.
+    /// The job is a subjob, which is cancelled and deleted only with its parent.
     #[error("the job is a part of {parent}; cancel or delete {parent} instead")]
     SubjobOf { parent: JobId },
     /// No such dataset.
     #[error("no such dataset")]
     DatasetMissing,
-    /// A job that has not ended reads the dataset, so it cannot be deleted yet.
+    /// The dataset cannot be deleted yet, because a job that has not ended reads it.
     #[error(
         "the dataset is in use by the job {job}, which has not ended; cancel the job or wait for \
          its end, then delete the dataset"

@@ -1,7 +1,7 @@
 //! Notifications about the jobs of this process, and the list of its running computations.
 //!
-//! The hub wakes waiters when a job changes and stops a computation that runs in this process. A notification
-//! is only a hint: other processes change the store too, so every waiter also polls the store.
+//! The hub wakes waiters when a job changes, and stops a computation that runs in this process. Its notifications are
+//! only hints: other processes change the store too, so every waiter also polls it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,7 +41,7 @@ impl Default for Hub {
     }
 }
 
-/// The registration of a run. Dropping the registration removes the run from the hub.
+/// The registration of a run with the hub, until it is dropped.
 pub struct Registered<'h> {
     hub: &'h Hub,
     job: JobId,
@@ -49,7 +49,6 @@ pub struct Registered<'h> {
 }
 
 impl Hub {
-    /// Notifies all subscribers that a job has changed.
     pub fn changed(&self, job: JobId) {
         // `send` fails only when there is no subscriber.
         let _ = self.changes.send(job);

@@ -1,4 +1,4 @@
-//! The source of ids, seeds, times and random numbers. The clock and the random generator are parameters.
+//! The source of ids, seeds, times and random numbers, with the clock and the random generator as parameters.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,6 @@ use rand::rngs::StdRng;
 use crate::records::id::{Id, Kind};
 use crate::records::{Clock, Timestamp};
 
-/// Makes ids and seeds.
 pub struct Ids {
     clock: Arc<dyn Clock>,
     /// The earliest time that was read since the last call of [`Ids::take_earliest`].
@@ -20,8 +19,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Creates a source from a clock and a cryptographic generator. The random numbers of visible ids therefore
-    /// do not reveal later ones.
+    /// The generator must be a cryptographic one, so that the random bits of visible ids do not reveal later ones.
     pub fn new(clock: Arc<dyn Clock>, generator: StdRng) -> Self {
         Self {
             clock,
@@ -42,7 +40,7 @@ impl Ids {
         self.clock.elapsed()
     }
 
-    /// The earliest of the times that records may bear and that were read since the last call.
+    /// The earliest time read since the last call, among those that a record may bear.
     pub(super) fn take_earliest(&self) -> Timestamp {
         self.now();
         let earliest = self.earliest.swap(i64::MAX, Ordering::SeqCst);
@@ -55,19 +53,17 @@ impl Ids {
         self.earliest.fetch_min(time, Ordering::SeqCst);
     }
 
-    /// A new id.
     pub fn id<K: Kind>(&self) -> Id<K> {
         let mut random = [0; 10];
         self.with(|generator| generator.fill_bytes(&mut random));
         Id::new(self.now(), random)
     }
 
-    /// A seed for a request without a seed.
+    /// A seed for a request that names none.
     pub fn seed(&self) -> u64 {
         self.with(|generator| generator.next_u64() & SEED_MAX)
     }
 
-    /// A random number.
     pub fn random(&self) -> u64 {
         self.with(Rng::next_u64)
     }

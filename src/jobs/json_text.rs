@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
+/// Longest hypothesis that a result includes, as JSON. A longer one is found only in the model.
 pub(crate) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
 
 pub(crate) fn json_text(document: &impl Serialize) -> String {

@@ -3,13 +3,12 @@
 //! A worker computes a job in a thread of low priority while it holds a permit and a lease:
 //!
 //! - A permit allows one running computation. A process has as many permits as workers.
-//! - A lease gives one worker the right to a job until the lease ends. Every write of the worker is fenced by
-//!   the lease, so a worker that has lost its lease changes nothing.
+//! - A lease gives one worker the right to a job until it expires. Every write of the worker is fenced by its lease,
+//!   so once the lease is lost, its writes change nothing.
 //!
-//! The parts are `queue::Queue`, `worker::Worker`, `sessions::Sessions`, `datasets::Datasets` and `models::Models`.
-//! Each has its own state, and [`Jobs`] holds them. Beside them stand the tasks, the delivery of
-//! callbacks, the sweep of old records and the check of a store. The module uses the store and the learners, and
-//! must not know HTTP.
+//! The parts are `queue::Queue`, `worker::Worker`, `sessions::Sessions`, `datasets::Datasets` and `models::Models`,
+//! each with its own state; [`Jobs`] holds them. The rest of the module is the tasks, the delivery of callbacks, the
+//! sweep of old records and the check of a store. It uses the store and the learners, and must not know HTTP.
 
 mod check;
 mod completion;

@@ -1,4 +1,4 @@
-//! The report of this process to the other processes, and the list of all processes.
+//! The report of this process to the others, and the list of all processes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::storage::{ProcessReport, Store, StoreError, WorkerId};
 use super::config::JobsConfig;
 use super::ids::Ids;
 
-/// The processes over a store, as this one sees and tells them.
+/// The processes over a store, as this one sees and reports them.
 pub struct Processes {
     store: Arc<Store>,
     ids: Arc<Ids>,
@@ -34,8 +34,8 @@ impl Processes {
         }
     }
 
-    /// Tells all processes that this process is alive. The process reports before its start, and then regularly
-    /// with the upkeep of the queue.
+    /// Reports to all processes that this one is alive. It does so once before it starts, and then regularly with the
+    /// upkeep of the queue.
     ///
     /// # Errors
     /// Errors of the store.
@@ -50,7 +50,7 @@ impl Processes {
         self.store.report_process(&report).await
     }
 
-    /// The live processes in the order of their starts. The row of this process has the present memory.
+    /// The live processes in the order of their starts. Only for this process is the memory up to date.
     ///
     /// # Errors
     /// Errors of the store.

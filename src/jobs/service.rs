@@ -1,4 +1,4 @@
-//! [`Jobs`]: the parts of the job service of one process, how they are built, started and stopped.
+//! [`Jobs`]: the parts of the job service of one process, and how they are built, started and stopped.
 //!
 //! Each part takes only what it uses. This file alone knows all of them.
 
@@ -32,7 +32,6 @@ pub struct Jobs {
     pub store: Arc<Store>,
     /// The source of ids, seeds and times.
     pub ids: Arc<Ids>,
-    /// The settings.
     pub config: JobsConfig,
     /// The client that checks callback URLs, if this service sends callbacks.
     pub callbacks: Option<Arc<CallbackClient>>,
@@ -50,7 +49,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Builds the job service under a random worker name. Without a callback client this process delivers no
+    /// Builds the job service under a random worker name. Without a callback client, this process delivers no
     /// callbacks.
     pub fn new(
         store: Arc<Store>,
@@ -85,7 +84,7 @@ impl Jobs {
         })
     }
 
-    /// Starts to claim jobs, deliver callbacks and sweep. Before the start, jobs are only accepted.
+    /// Starts to claim jobs, deliver callbacks and sweep. Until then, jobs are only accepted.
     pub fn start(&self) {
         // An alert compares the number with 0, so the number exists before the first computation.
         metrics::gauge!("halfspace_computations_running").increment(0.0);
@@ -116,7 +115,7 @@ impl Jobs {
         }
     }
 
-    /// Stops claiming and suspends the running jobs, which are not charged for the attempt. Waits at most
+    /// Stops claiming, and suspends the running jobs without counting the attempt against them. Waits at most
     /// `timeout` for the last writes, and returns whether all were made.
     pub async fn stop(&self, timeout: Duration) -> bool {
         self.stopping.cancel();

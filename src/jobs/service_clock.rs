@@ -1,14 +1,13 @@
 //! Service time: the age of records, measured without trust in the time of day.
 //!
-//! The time of day may jump: a machine starts with an empty clock battery, or an operator mistypes a
-//! year. Service time is the time for which some process ran, measured by monotonic clocks. Records
-//! carry times of day, which may be wrong. Therefore each process stores, for each hour of service,
-//! the earliest time of day that the clock showed (`Store::note_time`). A record is older than thirty
-//! days of service if the time of the record is earlier than every clock reading of these thirty days.
-//! Sweeps delete such records only.
+//! The time of day may jump, because a clock battery is empty or an operator mistypes a year, and records carry such
+//! times. Service time instead is the time for which some process ran, by monotonic clocks. For each hour of it,
+//! every process stores the earliest time of day that its clock showed (`Store::note_time`). If a record's time is
+//! earlier than every clock reading of the last thirty days of service, then it is certainly older than thirty days
+//! of service, and only then may a sweep delete it.
 //!
-//! No record ages while no process runs: a service that was off keeps records longer. A record that
-//! a fast clock dated into the future stays until the clocks arrive there.
+//! While no process runs, nothing ages, so a service that was off keeps its records longer. A record that a fast
+//! clock dated into the future stays until the clocks arrive there.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! The share rule: how a fixed number of permits is divided among keys, however many permits a key asks for.
+//! The share rule: divides a fixed number of permits among keys, however many each of them asks for.
 //!
-//! A key takes a permit only while `weight` times the permits of the key are fewer than the free permits. With
-//! weight 1 one key alone takes half of the permits, and two keys take a third each. With weight 3 one key
-//! takes a quarter. A key without permits is refused only when no permit is free. This module knows neither
-//! threads nor time, so the caller must lock the shares.
+//! A key takes a permit only while `weight` times the permits that it holds are fewer than the free ones. With weight
+//! 1, a single key takes half of the permits, and two keys take a third each; with weight 3, a single key takes a
+//! quarter. A key without permits is refused only when none is free. This module knows neither threads nor time, so
+//! the caller must lock the shares.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,7 +17,6 @@ pub struct Shares<K> {
 }
 
 impl<K: Clone + Eq + Hash> Shares<K> {
-    /// Creates a number of permits, all free.
     pub fn new(permits: u64, weight: u64) -> Self {
         Self {
             free: permits,
@@ -26,12 +25,10 @@ impl<K: Clone + Eq + Hash> Shares<K> {
         }
     }
 
-    /// Free permits.
     pub fn free(&self) -> u64 {
         self.free
     }
 
-    /// Permits that a key holds.
     pub fn held(&self, key: &K) -> u64 {
         self.held.get(key).copied().unwrap_or(0)
     }
@@ -46,7 +43,7 @@ impl<K: Clone + Eq + Hash> Shares<K> {
         self.held.keys().filter(|key| !self.admits(key))
     }
 
-    /// Counts a permit as taken. The caller has checked that one is free.
+    /// Counts a permit as taken, after the caller has checked that one is free.
     pub fn take(&mut self, key: &K) {
         debug_assert!(self.free > 0, "more permits were taken than exist");
         self.free = self.free.saturating_sub(1);

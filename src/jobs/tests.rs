@@ -1,5 +1,5 @@
-//! Workers whose data, store or clients fail: unreadable and damaged data, missing answers of the store,
-//! cancellations and time limits.
+//! Workers whose data, store or clients fail: unreadable and damaged data, lost answers of the store, cancellations
+//! and time limits.
 
 mod checkpoints;
 mod datasets;

@@ -1,8 +1,8 @@
 //! The check of a whole store: reads every record and every blob and compares their digests.
 //!
-//! The check writes nothing and may run beside serving processes. Records that are deleted meanwhile are
-//! skipped. An unreadable part of the database is reported, and the check continues with the rest. Blobs
-//! contain checks of their own, so that they can be checked without their rows.
+//! It writes nothing and may run beside serving processes; records that are deleted meanwhile are skipped. If a part
+//! of the database cannot be read, that is reported and the check continues with the rest. Blobs carry their own
+//! checks, so they can be verified even without their rows.
 
 pub(super) mod report;
 

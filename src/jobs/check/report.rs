@@ -17,7 +17,6 @@ pub struct Damage {
     pub detail: String,
 }
 
-/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
     /// Checked records and blobs by kind.
@@ -27,7 +26,7 @@ pub struct CheckSummary {
     /// Blobs without a row, including those of uploads in progress.
     pub orphans: u64,
     pub orphan_bytes: u64,
-    /// Checkpoints that another version of the program wrote. They are counted but not checked.
+    /// Checkpoints written by another version of the program, which are counted but not checked.
     pub foreign_checkpoints: u64,
     pub damages: u64,
 }

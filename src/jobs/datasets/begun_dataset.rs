@@ -1,6 +1,6 @@
 //! A dataset whose blob may be written while its body arrives.
 //!
-//! The blob is invisible until the dataset is stored. Dropping a begun dataset aborts its blob.
+//! The blob stays invisible until the dataset is stored, and dropping a begun dataset aborts it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::jobs::error::JobsError;
 pub struct BegunDataset {
     pub(super) id: DatasetId,
     pub(super) created_at: Timestamp,
-    /// Repetitions are counted among at most this number of examples.
+    /// At most this number of examples is compared to find repetitions.
     pub compared_max: usize,
     blob: Arc<Mutex<BlobWriter>>,
 }
@@ -45,19 +45,19 @@ impl Datasets {
 }
 
 impl BegunDataset {
-    /// Returns the blob as a target. Its writes block the thread.
+    /// The blob as a target, whose writes block the thread.
     pub fn target(&self) -> BlobTarget {
         BlobTarget(Arc::clone(&self.blob))
     }
 
-    /// Removes the remains of the blob. If a reader still has the target, the end of the reader removes the remains.
+    /// Removes the remains of the blob. If a reader still has the target, that happens when the reader ends.
     pub async fn abort(self) {
         if let Some(blob) = self.into_blob() {
             blob.abort().await;
         }
     }
 
-    /// Returns the blob, unless a reader still has the target.
+    /// The blob, unless a reader still has the target.
     pub(super) fn into_blob(self) -> Option<BlobWriter> {
         let blob = Arc::into_inner(self.blob)?;
         Some(blob.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -1,7 +1,7 @@
 //! [`Datasets`]: the stored examples of datasets and of jobs, and the space that uploads reserve.
 //!
-//! A blob is written before its row and deleted after its row. A crash therefore leaves at worst a blob without
-//! a row, and the sweep removes such blobs.
+//! A blob is written before its row and deleted after it. The worst that a crash leaves is a blob without a row,
+//! which the sweep removes.
 
 pub(super) mod begun_dataset;
 pub(super) mod reservations;
@@ -64,10 +64,10 @@ impl Datasets {
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
-    /// At most `count` examples of a dataset from example `first` on, counted from 0, and the classes of labelled ones.
-    /// `None` if there are no such examples.
+    /// At most `count` examples of a dataset from example `first` on, counted from 0, with the classes of labelled
+    /// ones, or `None` beyond the last example.
     ///
-    /// Only the needed ranges of the blob are read, and the checks of the ranges are compared.
+    /// Reads only the needed ranges of the blob and compares their checks.
     ///
     /// # Errors
     /// [`JobsError::DatasetMissing`], or errors of the store.

@@ -1,9 +1,9 @@
 //! Bytes of uploads in progress, counted against quotas before they are stored.
 //!
-//! A transaction sees stored rows only, and not the spools and blobs of concurrent uploads. Each upload
-//! therefore reserves the bytes of the growing stored form, so that all uploads of an owner in this process
-//! together fit the owner's quota. Reservations are per process. The transaction at the end enforces the quota
-//! exactly, over all processes.
+//! A transaction sees stored rows, but not the spools and blobs of concurrent uploads. Each upload therefore reserves
+//! the bytes of its growing stored form, so that all uploads of an owner in this process together stay within the
+//! quota. Other processes do not see the reservations; the transaction at the end enforces the quota exactly, over
+//! all processes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,6 @@ const STEP_BYTES: u64 = 64 << 10;
 /// Growth of a reservation after which the owner's usage is read again.
 const STANDING_BYTES: u64 = 16 << 20;
 
-/// All reservations of a process.
 pub struct Reservations {
     store: Arc<Store>,
     reserved: Mutex<Reserved>,

@@ -1,4 +1,4 @@
-//! How a dataset is written, with the facts about its examples. The blob is written before its row.
+//! Writes a dataset: its blob, then its row with the facts about its examples.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -24,11 +24,9 @@ use crate::jobs::error::JobsError;
 
 /// Parsed examples to be stored, and the client's description of them.
 pub struct NewDataset {
-    /// The owner of the dataset.
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
-    /// The examples.
     pub parsed: Parsed<ParsedRows>,
     /// The declared distribution of the examples.
     pub assume: Option<Assume>,
@@ -43,12 +41,11 @@ pub struct NewDataset {
 }
 
 impl Datasets {
-    /// Stores a dataset. The dataset is on disk when this returns.
+    /// Stores a dataset, which is on disk when this returns.
     ///
     /// # Errors
-    /// [`JobsError::OverQuota`], [`JobsError::NoMemory`], [`JobsError::KeyTaken`], or errors of the store.
-    /// After an error no dataset exists, with one exception. If the store gave no answer at first, a dataset
-    /// with an unknown id may exist.
+    /// [`JobsError::OverQuota`], [`JobsError::NoMemory`], [`JobsError::KeyTaken`], or errors of the store. After an
+    /// error there is no dataset, unless the store gave no answer at first: then one with an unknown id may exist.
     pub async fn store(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.ensure_space().await?;
         let bytes = halfspace_formats::stored_bytes(&new.parsed.data.header());
@@ -127,7 +124,7 @@ impl Datasets {
         Ok((parsed, facts, bytes))
     }
 
-    /// Finds the facts that a dataset of the examples would have. Stores nothing.
+    /// Finds the facts that a dataset of the examples would have, and stores nothing.
     ///
     /// # Errors
     /// [`JobsError::NoMemory`], or a spool that cannot be read.
@@ -155,8 +152,8 @@ impl Datasets {
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
     }
 
-    /// Stores the sample that a request brought for a job. Returns the key and the length of the blob. The bytes
-    /// are reserved until the blob is written. Afterwards the row of the job counts them.
+    /// Stores the sample that a request brought for a job. Returns the key and the length of the blob. The bytes are
+    /// reserved until the blob is written; after that the row of the job counts them.
     pub(crate) async fn keep(
         &self,
         owner: &Owner,

@@ -1,4 +1,4 @@
-//! The stored data of a job or a dataset: how they are opened for reading on demand, and forgotten.
+//! The stored data of a job or a dataset: how they are opened for reading on demand, and deleted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub enum ReadError {
     Store(StoreError),
     /// There is no blob.
     Missing(String),
-    /// The blob is not as it was written.
+    /// The blob differs from what was written.
     Corrupt(String),
     /// The reader failed, which is a defect of this program.
     Broken(String),
@@ -67,7 +67,7 @@ impl ReadError {
 }
 
 impl Datasets {
-    /// Opens the data under a key and reads only the header. Reads end early when `stop` reports a suspension.
+    /// Opens the data under a key and reads only the header. Reads end early once `stop` asks for a suspension.
     pub(crate) async fn open_data(
         &self,
         key: &str,
@@ -139,7 +139,7 @@ impl Datasets {
     }
 }
 
-/// Deletes data that are no longer needed, if there are any. The sweep removes a blob that stays.
+/// Deletes data that are no longer needed, if there are any. If the blob cannot be deleted now, the sweep removes it.
 pub(crate) async fn forget_data(blobs: &Blobs, key: Option<&str>) {
     let Some(key) = key else { return };
     let deleted = tokio::time::timeout(FORGET_TIMEOUT, blobs.delete(key)).await;

@@ -1,11 +1,11 @@
-//! A cache of parsed models. Reading a model takes longer than most predictions with the model.
+//! A cache of parsed models, because parsing a model takes longer than most predictions with it.
 //!
-//! A stored model never changes, so a cached model stays right until it is deleted. The store is asked again
-//! once [`TRUST`] has passed. A model that another process has deleted is therefore used for at most that time.
-//! A model that this process has deleted is used only by requests in progress.
+//! A stored model never changes, so a cached one stays right until it is deleted. We ask the store again after
+//! [`TRUST`]: a model that another process has deleted is used for no longer than that, and one that this process has
+//! deleted only by requests in progress.
 //!
-//! `moka` does not fit. That cache may exceed the limits until a later maintenance run. The checks of owner,
-//! confirmation and deletion would stay.
+//! We do not use `moka`, which may exceed its limits until a later maintenance run. It would also leave us the checks
+//! of owner, confirmation and deletion.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -55,7 +55,7 @@ impl ModelCache {
         })
     }
 
-    /// The owner's cached model, after the store has confirmed the model at the time `seen`.
+    /// The owner's cached model, now that the store has confirmed it at the time `seen`.
     pub(crate) fn still_there(
         &self,
         owner: &Owner,
@@ -87,14 +87,13 @@ impl ModelCache {
         Some(kept.model.clone())
     }
 
-    /// Must be called before the store is asked for a model that is to be cached.
+    /// Call this before you ask the store for a model to cache.
     pub(crate) fn before_asking(&self) -> Gone {
         Gone(self.all().gone)
     }
 
-    /// Caches the model of a record that the store had at the time `seen`. The models that were used longest
-    /// ago make space. A model is not cached if any model was deleted since `before`, because this may be the
-    /// deleted one.
+    /// Caches the model of a record that the store had at the time `seen`, in place of those that were used longest
+    /// ago. If any model was deleted since `before`, nothing is cached, because it may have been this one.
     pub(crate) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant, before: Gone) {
         // The document is about as long as the model in memory.
         let bytes = record.document.len() as u64;
@@ -124,7 +123,6 @@ impl ModelCache {
         }
     }
 
-    /// Removes a deleted model.
     pub(crate) fn forget(&self, id: ModelId) {
         let mut all = self.all();
         all.models.remove(&id);

@@ -1,6 +1,6 @@
-//! Imported models: the checks of a model file.
+//! The checks of an imported model file.
 //!
-//! A model file states a digest of the content, so an altered file is refused.
+//! The file states a digest of its content, so an altered file is refused.
 
 use std::mem::discriminant;
 
@@ -34,7 +34,7 @@ pub enum ImportError {
     /// The hypothesis is invalid, or of a kind that the learner does not make.
     #[error("{0}")]
     Hypothesis(String),
-    /// The digest of the content differs from the stated digest.
+    /// The content does not have the stated digest.
     #[error(
         "the file was changed after its export: its sha256 is {given}, but the sha256 of its \
          content is {found}; export the model again, and change only its name"

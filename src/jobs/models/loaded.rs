@@ -6,10 +6,9 @@ use halfspace_core::learners::predictor::Predictor;
 
 use crate::records::{Lineage, Names};
 
-/// A parsed model, ready for predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedModel {
-    /// What predicts: the hypothesis of two classes, or a committee of more.
+    /// The hypothesis of two classes, or a committee of more, which makes the predictions.
     pub predictor: Arc<Predictor>,
     /// The names of features and classes, if the model has them.
     pub names: Names,

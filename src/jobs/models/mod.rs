@@ -1,4 +1,4 @@
-//! [`Models`]: stored models, how they are loaded for predictions, cached, stored and deleted.
+//! [`Models`]: how stored models are loaded for predictions, cached, stored and deleted.
 
 mod cache;
 pub(super) mod import;
@@ -91,11 +91,11 @@ impl Models {
         Ok(())
     }
 
-    /// Stores a checked model under a new id. The model is on disk when this returns.
+    /// Stores a checked model under a new id. It is on disk when this returns.
     ///
     /// # Errors
-    /// [`JobsError::OverQuota`], [`JobsError::KeyTaken`], or errors of the store. After an error no model
-    /// exists, with one exception. After [`StoreError::Unavailable`] a model with an unknown id may exist.
+    /// [`JobsError::OverQuota`], [`JobsError::KeyTaken`], or errors of the store. After an error there is no model,
+    /// except that after [`StoreError::Unavailable`] one with an unknown id may exist.
     pub async fn store(
         &self,
         owner: Owner,

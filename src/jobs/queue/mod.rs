@@ -1,7 +1,7 @@
 //! [`Queue`]: the jobs of a store, from the record of a new job to the answer about its end.
 //!
 //! - [`subjobs`] stores a job with subjobs.
-//! - [`upkeep`] frees the jobs of dead workers, charges owners and measures the queue.
+//! - [`upkeep`] frees the jobs of dead workers, charges owners for computing time and measures the queue.
 //! - [`place`] explains to clients why a job waits.
 
 mod place;
@@ -40,9 +40,7 @@ const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
 /// A job before it is stored.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// The record of the queued job.
     pub job: Job,
-    /// The work itself.
     pub work: Arc<CheckedTask>,
     /// The classes of the data, which are stored with a sample of the request.
     pub classes: Option<Classes>,
@@ -51,7 +49,7 @@ pub struct NewJob {
 }
 
 impl NewJob {
-    /// A job without name, data, callback and key. The request that is being answered is its origin.
+    /// A job without name, data, callback and key. Its trace continues that of the request that is being answered.
     pub fn new(ids: &Ids, owner: Owner, spec: &JobSpec, seed: u64, work: CheckedTask) -> Self {
         let task = spec.task.name();
         let job = Job {
@@ -107,7 +105,7 @@ impl Queue {
         job.ok_or(JobsError::NotFound)
     }
 
-    /// Waits until the owner's job has ended, at most for `timeout`. Returns the job as it is then.
+    /// Waits until the owner's job has ended, for at most `timeout`, and returns the job as it is then.
     ///
     /// # Errors
     /// [`JobsError::NotFound`], or errors of the store.
@@ -230,12 +228,11 @@ impl Queue {
         Ok(())
     }
 
-    /// Inserts a job, and once more if only the answer may be missing. Deletes the data of a job that is certainly
-    /// not stored.
+    /// Inserts a job. If only the answer may have got lost, it tries once more; if the job is certainly not stored,
+    /// it deletes the data.
     ///
-    /// This is certain if another job has the key, or if the first and only insert was refused for lack of
-    /// space or quota. After any other error the job may exist and need the data, and the sweep removes the
-    /// data of a missing job.
+    /// That is certain if another job has the key, or if the only attempt was refused for lack of space or quota.
+    /// After any other error the job may exist and need its data, and if it does not, the sweep removes them.
     pub(super) async fn insert<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
         record: &Job,
@@ -259,7 +256,7 @@ impl Queue {
         stored
     }
 
-    /// Counts a job that this process saw end, and triggers the delivery of the callback.
+    /// Counts a job that ended in this process, and triggers the delivery of its callback.
     pub(super) fn has_ended(&self, job: &Job) {
         let learner = job.learner.clone().unwrap_or_default();
         let labels = [
@@ -273,7 +270,7 @@ impl Queue {
         }
     }
 
-    /// Records the computed seconds of a waited job that never had a lease.
+    /// Records the seconds of a job that was computed for a waiting client and never had a lease.
     pub(super) fn owe(&self, owner: &Owner, seconds: f64) {
         *self.unpaid().entry(owner.clone()).or_default() += seconds;
     }

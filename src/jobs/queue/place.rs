@@ -1,4 +1,4 @@
-//! The place of a queued job: the number of jobs before the job, and the reason why the job waits.
+//! The place of a queued job: how many jobs come before it, and why it waits.
 
 use halfspace_core::memory::SMALL_BYTES_MAX;
 
@@ -14,7 +14,7 @@ use crate::jobs::processes::Processes;
 const AHEAD_MAX: u32 = 1_000;
 
 impl Queue {
-    /// The place of a queued job. A job that a worker has taken meanwhile is about to start.
+    /// The place of a queued job. If a worker has taken it meanwhile, it is about to start.
     ///
     /// # Errors
     /// Errors of the store.

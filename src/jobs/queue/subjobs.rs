@@ -1,7 +1,6 @@
-//! Jobs with subjobs: how the subjobs of a parent job are stored, read and completed.
+//! Jobs with subjobs, such as grids and experiments: how the subjobs are stored, read and completed.
 //!
-//! A grid or an experiment is such a parent. The subjobs are ordinary jobs, and the parent is computed last to
-//! gather their results.
+//! The subjobs are ordinary jobs. Their parent is computed last and gathers their results.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use crate::jobs::ids::Ids;
 const PAGE: u32 = 100;
 
 impl Queue {
-    /// Stores a parent with its subjobs, all queued. The parent holds no permit even for a waiting client,
+    /// Stores a parent with its subjobs, all of them queued. The parent gets no permit even if a client waits for it,
     /// because its subjobs may need every permit.
     pub(crate) async fn enqueue_subjobs(
         &self,
@@ -85,7 +84,7 @@ impl Queue {
         }
     }
 
-    /// Wakes the scheduler and the waiters of the parent after a subjob has ended here. The last subjob makes the
+    /// Wakes the scheduler and the parent's waiters after a subjob has ended here, since the last subjob makes the
     /// parent claimable.
     pub(crate) async fn after_subjob(&self, subjob: &Job) {
         let JobTree::Subjob { parent, .. } = subjob.lineage else {
@@ -109,8 +108,7 @@ impl Queue {
     }
 }
 
-/// The key of the blob with the data that a client sent. A subjob without a dataset reads the blob of the
-/// parent.
+/// The key of the blob with the data that a client sent. A subjob without a dataset reads its parent's blob.
 pub(crate) fn data_key_of(job: &Job) -> Option<String> {
     match job.lineage {
         JobTree::Subjob { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
@@ -163,8 +161,8 @@ fn forget_long(subjob: &mut SubjobOutcome) {
     }
 }
 
-/// Removes the model and the trace from the end of a subjob. A parent does not keep the models and traces of its
-/// many subjobs.
+/// Removes the model and the trace from the end of a subjob, because a parent does not keep those of its many
+/// subjobs.
 pub(crate) fn without_products(mut end: JobEnd) -> JobEnd {
     end.trace = None;
     if end.model.take().is_some()

@@ -1,5 +1,5 @@
-//! The upkeep of the queue by each process: requeues the jobs of dead workers, charges owners for waited jobs,
-//! corrects shares, measures the queue and reports the process.
+//! The upkeep of the queue, which every process does: requeues the jobs of dead workers, charges owners for jobs that
+//! were computed for a waiting client, corrects shares, measures the queue and reports the process.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

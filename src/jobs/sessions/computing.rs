@@ -37,12 +37,12 @@ impl Computing {
         SessionError::TooLong { seconds }
     }
 
-    /// Computes in the blocking pool. The stop flag is raised at the time limit, at the stop of the process,
-    /// and when the returned future is dropped.
+    /// Computes in the blocking pool. The stop flag is raised at the time limit, when the process stops, and when the
+    /// returned future is dropped.
     ///
     /// # Errors
-    /// [`SessionError::NoMemory`], or [`SessionError::Broken`] after a panic. Stopped work returns a value of
-    /// its own.
+    /// [`SessionError::NoMemory`], or [`SessionError::Broken`] after a panic. Work that was stopped returns a value
+    /// of its own.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         memory: &Grant,

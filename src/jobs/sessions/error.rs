@@ -1,4 +1,4 @@
-//! The errors of requests about sessions. They know no HTTP status.
+//! The errors of requests about sessions, which know no HTTP status.
 
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::session::SessionEnd;
@@ -8,10 +8,8 @@ use crate::storage::{OverQuota, StoreError};
 
 use crate::jobs::tasks::error::ResolveError;
 
-/// Errors of requests about sessions.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No such session.
@@ -20,10 +18,10 @@ pub enum SessionError {
     /// The requested session is invalid.
     #[error(transparent)]
     Unresolvable(#[from] ResolveError),
-    /// The session cannot learn from an example. Neither this example nor a later one was learnt.
+    /// The session cannot learn from an example, and has learnt neither this one nor any after it.
     #[error(transparent)]
     Unfit(#[from] TaskError),
-    /// The session is at another position than the request says, and learnt nothing.
+    /// The session is at another position than the request expects, and has learnt nothing.
     #[error(
         "the session stands at position {position}; send the examples after it with `If-Match: \"{position}\"`"
     )]
@@ -31,7 +29,7 @@ pub enum SessionError {
     /// The session has ended.
     #[error("the session ended at position {position} and accepts no more examples: {end}")]
     Ended { position: u64, end: SessionEnd },
-    /// The session would end before the last example of a request whose examples must be learnt all or none.
+    /// The session would end before the last example, but the request wants all of them learnt or none.
     #[error(
         "the session would end at example {last} of the request, so no example was learnt; send \
          only the first {last} examples"

@@ -1,6 +1,6 @@
 //! The journal of sessions: group commit of the examples that sessions have learnt.
 //!
-//! Appends of one owner that wait at the same time share one transaction, and thereby one flush to disk.
+//! Appends of one owner that wait at the same time share a transaction, and with it a flush to disk.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,7 +35,7 @@ impl Journal {
         })
     }
 
-    /// Appends the learnt examples of a session. The examples are on disk when this returns `Done`.
+    /// Appends the learnt examples of a session, which are on disk when this returns `Done`.
     ///
     /// # Errors
     /// Errors of the store. After [`StoreError::Unavailable`] the append may have been written.

@@ -25,7 +25,7 @@ const LOG_EXAMPLES_MAX: u64 = 4096;
 const LOG_BYTES_MAX: usize = 1 << 20;
 const LOG_EXAMPLES_IN_ANY_CASE: u64 = 65_536;
 
-/// A session in memory, and the size of its stored log and snapshot.
+/// A session in memory, with the sizes of its stored log and snapshot.
 pub(crate) struct Live {
     pub(crate) session: Session,
     pub(crate) record: SessionRecord,

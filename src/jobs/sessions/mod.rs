@@ -1,10 +1,9 @@
 //! [`Sessions`]: on-line sessions, which are always in the store, and in memory while they are used.
 //!
-//! A request that writes to a session holds the session's write lock, so that no other request learns between
-//! its examples. The request learns in memory, appends the examples to the stored log at the session's
-//! position, and only then answers. The append fails if another process has appended first. The session is then
-//! restored from the store: the snapshot is loaded and the log is learnt again, with the same result bit for
-//! bit.
+//! A request that writes to a session holds its write lock, so that no other request learns between its examples. It
+//! learns in memory, appends the examples to the stored log at the session's position, and only then answers. If
+//! another process has appended first, the append fails, and the session is restored from the store: the snapshot is
+//! loaded and the log learnt again, which gives the same state bit for bit.
 
 mod computing;
 pub(super) mod error;
@@ -63,8 +62,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Creates the service of sessions. A session on which no request computes leaves the memory when other work
-    /// needs it.
+    /// The service of sessions. A session on which no request computes leaves the memory when other work needs it.
     pub(super) fn new(
         store: &Arc<Store>,
         ids: &Arc<Ids>,
@@ -88,8 +86,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`SessionError::Unresolvable`] if the session is invalid, [`SessionError::NoMemory`], errors of the
-    /// computation, or errors of the store. An exceeded quota and a used idempotency key are errors of the
-    /// store.
+    /// computation, or errors of the store, which include an exceeded quota and a used idempotency key.
     pub async fn create(
         &self,
         owner: &Owner,
@@ -138,8 +135,7 @@ impl Sessions {
     /// Calls `look` on the present state of the owner's session and returns the result.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`], [`SessionError::NoMemory`], errors of the computation, or errors of the
-    /// store.
+    /// [`SessionError::NotFound`], [`SessionError::NoMemory`], errors of the computation, or errors of the store.
     pub async fn look<T: Send + 'static>(
         &self,
         owner: &Owner,
@@ -262,7 +258,7 @@ impl Sessions {
         }
     }
 
-    /// Removes every session from memory that no request uses. The next use restores the session.
+    /// Removes every session that no request uses from memory, so that its next use restores it.
     pub fn forget_all(&self) {
         self.slots.forget_idle(Duration::ZERO);
     }

@@ -1,4 +1,4 @@
-//! The sessions in memory: one place per session, and which of them leave early.
+//! The sessions in memory: one slot per session, and the choice of those that leave early.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,23 +14,23 @@ use super::live::Live;
 /// Number of sessions in memory from which the session idle for longest leaves early.
 const SLOTS_MAX: usize = 1024;
 
-/// The sessions in memory. A session on which no request computes is spare memory, even while a request waits for more
-/// examples: it is restored from the store when it is used again.
+/// The sessions in memory. While no request computes on a session, its memory is spare, even if a request waits for
+/// more examples: the next use restores it from the store.
 #[derive(Default)]
 pub(super) struct Slots(Mutex<HashMap<SessionId, Arc<Slot>>>);
 
-/// The place of one session in memory.
+/// The slot of one session.
 pub(super) struct Slot {
     /// The write lock, held by the request that writes.
     pub(super) lock: Arc<tokio::sync::Mutex<()>>,
-    /// The session as last seen, or `None` if it must be restored. A request that takes the session out puts it
-    /// back only if it equals the stored session.
+    /// The session as last seen, or `None` if it must be restored. A request that takes it out puts it back only if
+    /// it still equals the stored one.
     pub(super) live: Arc<tokio::sync::Mutex<Option<Live>>>,
     used: Mutex<Instant>,
 }
 
 impl Slots {
-    /// The place of a session, which is used from now on.
+    /// The slot of a session, which counts as used from now on.
     pub(super) fn slot(&self, id: SessionId) -> Arc<Slot> {
         let mut slots = self.lock();
         if slots.len() >= SLOTS_MAX && !slots.contains_key(&id) {

@@ -1,4 +1,4 @@
-//! Writing to a session: one request locks the session, learns in memory, appends to the store and answers.
+//! Writes to a session: a request locks it, learns in memory, appends to the store and answers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ const SESSION_LOCK_TIMEOUT: Duration = Duration::from_secs(35);
 /// Attempts of a request without a position when other processes write too.
 const TRIES_MAX: u32 = 16;
 
-/// The result of learning the examples of a request.
 #[derive(Debug)]
 pub struct Learnt {
     /// The session's position before the examples.
@@ -46,17 +45,16 @@ impl Learnt {
     }
 }
 
-/// How a request is treated if some of its examples cannot be learnt. The session may end before the last
-/// example, or may be unable to learn from an example.
+/// What becomes of a request if the session cannot learn all of its examples, because it ends before the last one or
+/// because an example does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenNotAll {
     /// No example is learnt.
     LearnNone,
-    /// The leading examples that can be learnt are learnt.
+    /// The examples before the first that cannot be learnt are learnt.
     LearnFirst,
 }
 
-/// The write lock on a session, held by one request.
 pub struct SessionWriter {
     sessions: Arc<Sessions>,
     owner: Owner,
@@ -68,7 +66,7 @@ pub struct SessionWriter {
 }
 
 impl Sessions {
-    /// Waits for the write lock on the owner's session, until all earlier requests have written.
+    /// Waits for the write lock on the owner's session, behind all earlier requests.
     ///
     /// # Errors
     /// [`SessionError::NotFound`], [`SessionError::Busy`] after a timeout, or errors of the store.
@@ -93,8 +91,7 @@ impl Sessions {
 }
 
 impl SessionWriter {
-    /// Checks that the session can learn, and stands at `position` if a position is given. Returns the
-    /// session's position.
+    /// Checks that the session can learn and, if `position` is given, that it stands there. Returns its position.
     ///
     /// # Errors
     /// [`SessionError::Elsewhere`], [`SessionError::Ended`], or errors of the store.
@@ -108,13 +105,11 @@ impl SessionWriter {
         Ok(live.position())
     }
 
-    /// Learns from examples. The learnt examples are on disk when this returns.
+    /// Learns from examples, which are on disk when this returns.
     ///
-    /// If the first examples are labelled, they name the classes of a session. Later ones get their labels by these
-    /// names.
-    ///
-    /// With a position, the session must stand there. Without a position, the session learns from its present
-    /// position.
+    /// The first examples name the classes of the session if they are labelled, and later ones get their labels by
+    /// these names. If `position` is given, the session must stand there; otherwise it learns from wherever it
+    /// stands.
     ///
     /// # Errors
     /// After an error no example was learnt, except perhaps after `StoreError::Unavailable`.

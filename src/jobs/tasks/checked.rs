@@ -16,7 +16,6 @@ use super::error::ResolveError;
 use super::task::{About, Allowance, Inputs, Task};
 use crate::jobs::datasets::stored::ReadError;
 
-/// A checked task, ready to run.
 #[derive(Debug)]
 pub struct CheckedTask {
     /// Seconds of computing after which the run ends, if the client set a limit.
@@ -37,7 +36,7 @@ pub struct CheckedTask {
 
 /// The run of a task of any kind.
 pub(in crate::jobs) trait Compute: fmt::Debug + Send + Sync {
-    /// Runs the task and makes its documents. `about` is called between the two.
+    /// Runs the task and makes its documents, with a call of `about` in between.
     ///
     /// # Errors
     /// As for [`Task::run`]. [`Interrupt::Memory`] also if there is no memory for the documents.
@@ -92,12 +91,12 @@ impl CheckedTask {
         })
     }
 
-    /// The sample, if the request brought the sample and no store holds it.
+    /// The sample, if the request brought it and no store holds it.
     pub fn data(&self) -> Option<&Arc<Data>> {
         self.data.as_ref()?.in_request()
     }
 
-    /// The reason why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
+    /// Why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
     pub(in crate::jobs) fn read_error(&self) -> ReadError {
         let stored = self.data.as_ref().and_then(|data| data.stored());
         stored.map_or_else(

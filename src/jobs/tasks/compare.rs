@@ -1,5 +1,4 @@
-//! The task `compare`: the check of every learner, the gathering of the trainings, and the training of the best
-//! learner on all of the data.
+//! The task `compare`: checks every learner, gathers the trainings, and trains the best learner on all of the data.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -172,8 +171,8 @@ impl Task for Compare {
     }
 }
 
-/// Returns for each learner of the catalogue the reason why the learner cannot learn from a sample with its default
-/// parameters, or none if the learner can.
+/// For each learner of the catalogue, the reason why it cannot learn from a sample with its default parameters, or
+/// `None` if it can.
 ///
 /// # Errors
 /// An interrupted read of the sample.

@@ -19,7 +19,7 @@ use super::error::ResolveError;
 /// The sample of a job.
 #[derive(Clone, Debug)]
 pub enum JobSample {
-    /// In memory, as the request brought the sample.
+    /// In memory, as the request brought it.
     Memory(Arc<Data>),
     /// In a blob.
     Stored(Arc<StoredExamples>),
@@ -61,7 +61,6 @@ impl TaskData {
         }
     }
 
-    /// The input of the learners.
     pub(super) fn input(&self) -> Input<'_> {
         match self {
             Self::Sample { sample, assume, .. } => Input::Sample {
@@ -91,7 +90,7 @@ impl TaskData {
         }
     }
 
-    /// The sample, if the request brought the sample.
+    /// The sample, if the request brought it.
     pub(super) fn in_request(&self) -> Option<&Arc<Data>> {
         match self {
             Self::Sample {
@@ -102,7 +101,7 @@ impl TaskData {
         }
     }
 
-    /// The sample, if the store holds the sample.
+    /// The sample, if the store holds it.
     pub(super) fn stored(&self) -> Option<&Arc<StoredExamples>> {
         match self {
             Self::Sample {
@@ -138,7 +137,7 @@ impl TaskData {
     /// Calls `answer` with the whole sample in memory.
     ///
     /// # Errors
-    /// The interrupt that came before the sample was in memory. Errors of `answer`.
+    /// The interrupt that came before the sample was in memory, and errors of `answer`.
     pub(super) fn whole<T>(
         &self,
         seed: Seed,
@@ -157,8 +156,8 @@ impl TaskData {
         }
     }
 
-    /// Checks that the data are finite, and calls `check_examples`. Generated data are checked by one example,
-    /// because all their examples pass or fail together.
+    /// Checks that the data are finite, and calls `check_examples`. For generated data a single example is enough,
+    /// because all of them pass or fail together.
     pub(super) fn check_finite(
         &self,
         seed: Seed,
@@ -185,7 +184,7 @@ impl TaskData {
         check_examples(&Generated::materialise(plan, seed, &Run::default()))
     }
 
-    /// As [`Self::check_finite`]. Also refuses examples that do not fit into memory as a whole and as dense rows.
+    /// As [`Self::check_finite`], and also refuses examples that do not fit into memory as a whole and as dense rows.
     pub(super) fn check_whole(
         &self,
         seed: Seed,

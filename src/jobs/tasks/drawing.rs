@@ -7,10 +7,10 @@ use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_core::memory;
 use halfspace_formats::{Assume, GeneratedSpec};
 
-/// Draws the examples that a finite plan and a seed define, as a job with this seed would draw them.
+/// Draws the examples that a finite plan and a seed define, exactly as a job with this seed would.
 ///
-/// Also returns the distribution of clean examples of binary weights. A confidence may be claimed only for such
-/// examples.
+/// Also returns their distribution if they are clean examples of binary weights, because a confidence may be claimed
+/// only for those.
 ///
 /// # Errors
 /// If the plan has no count, if the examples would take more than `bytes_max`, or if the work on this thread has too

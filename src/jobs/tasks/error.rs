@@ -1,4 +1,4 @@
-//! Errors that `resolve` returns.
+//! Why a request of a job cannot run, as `resolve` finds it.
 
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;
@@ -6,7 +6,6 @@ use halfspace_core::learners::engine::parameters::ParameterError;
 
 use crate::records::grid::{GridCell, GridError};
 
-/// The reason why a stored or sent request cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ResolveError {
     /// No learner has this name.
@@ -24,7 +23,7 @@ pub enum ResolveError {
     /// A field of the task does not fit the data.
     #[error("{field}: {detail}")]
     Field { field: &'static str, detail: String },
-    /// A sample is missing, or was given besides generated data.
+    /// A sample is missing, or was given in addition to generated data.
     #[error("a job needs either a sample or generated data, not both")]
     NoData,
     /// The named model was not loaded.
@@ -58,14 +57,14 @@ pub enum ResolveError {
         cell: Box<GridCell>,
         error: Box<ResolveError>,
     },
-    /// A learner of the comparison is given wrongly.
+    /// A learner of the comparison is specified wrongly.
     #[error("learner {at}: {error}")]
     Compared {
         /// The index of the learner.
         at: usize,
         error: Box<ResolveError>,
     },
-    /// No learner of the comparison can learn from the data. Each has its reason.
+    /// No learner of the comparison can learn from the data, each for its own reason.
     #[error("no learner of the comparison can learn from these data")]
     NoneFits(Vec<String>),
     /// The stored results of the parts cannot be read.

@@ -24,7 +24,7 @@ use super::memory_bound;
 use super::task::{About, Allowance, Inputs, Task};
 use crate::jobs::models::loaded::LoadedModel;
 
-/// The known facts about the origin of the examples of an evaluation.
+/// What is known about the origin of the examples of an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct TestData {
     /// The declared origin.
@@ -45,7 +45,7 @@ impl TestData {
     /// The origin of the examples, if they are independent draws that the model did not learn from.
     ///
     /// # Errors
-    /// The missing or contradicted declaration.
+    /// The declaration that is missing or contradicted.
     pub fn fresh_for(&self, model: &LoadedModel) -> Result<Assume, String> {
         if self.is_seed_drawn {
             return Ok(Assume::Independent);
@@ -187,7 +187,7 @@ impl Task for Evaluate {
 }
 
 /// Checks that examples can be compared with a model of these names: they have labels, or are positive by definition.
-/// Classes with names have no positive one by definition.
+/// With named classes, none of them is positive by definition.
 ///
 /// # Errors
 /// The reason why the examples cannot be used.

@@ -1,4 +1,4 @@
-//! The task `experiment`: gathers the subjobs of an experiment, which are computed before.
+//! The task `experiment`: gathers the results of its subjobs, which are computed before it.
 
 use halfspace_core::experiments::outcome::ExperimentOutcome;
 use halfspace_core::experiments::{Experiment, PartTally};

@@ -1,4 +1,4 @@
-//! The task `grid`: the check of every training when a grid is accepted, and the gathering of the results.
+//! The task `grid`: checks every training when a grid is accepted, and gathers the results.
 
 use std::collections::HashMap;
 use std::sync::Arc;

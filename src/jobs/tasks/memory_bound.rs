@@ -1,8 +1,8 @@
 //! Upper bounds of the memory that jobs take, from the shape of the data and the parameters.
 //!
-//! A job takes its bound at the claim. No shape determines the support of a kernel or the digits of exact
-//! numbers. A job that needs more memory for them grows where it looks at the stop flag: see
-//! [`halfspace_core::memory::check`].
+//! A job takes its bound when it is claimed. The shape does not tell how many support vectors a kernel will need or
+//! how long exact numbers will grow; a job that needs more memory for those takes it where it looks at the stop flag:
+//! see [`halfspace_core::memory::check`].
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::input::Input;

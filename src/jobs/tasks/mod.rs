@@ -1,7 +1,7 @@
 //! The tasks: from the stored request of a job to a computation and its documents.
 //!
-//! Each task has one file, which implements [`task::Task`]: check, run and complete. [`resolve`] lists the tasks,
-//! and turns the request of a job into a [`CheckedTask`].
+//! Each task has one file, which implements [`task::Task`]: check, run and complete. [`resolve`] lists the tasks and
+//! turns the request of a job into a [`CheckedTask`].
 
 pub(super) mod checked;
 mod compare;

@@ -1,4 +1,4 @@
-//! The receipt of a training, from the outcome of the run.
+//! The receipt of a training, made from the outcome of the run.
 
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
@@ -13,9 +13,9 @@ use crate::records::hypothesis::HypothesisDocument;
 /// Largest number of examples that a receipt names.
 pub(super) const KEPT_MAX: u64 = 1 << 16;
 
-/// The receipt of a run. None if the mistaken examples, the parameters and the seed do not reproduce the run.
+/// The receipt of a run, or `None` if the mistaken examples, the parameters and the seed do not reproduce it.
 ///
-/// `examples` is the number of the examples, unless the stream has no end. `data_sha256` is the digest of stored
+/// `examples` is the number of examples, unless the stream is endless. `data_sha256` is the digest of stored
 /// examples, and `generated` describes drawn ones.
 pub(super) fn receipt(
     task: &Task,

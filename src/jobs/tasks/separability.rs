@@ -128,8 +128,7 @@ pub(super) fn expected_seconds(data: &TaskData, limit: f64) -> f64 {
     expected.map_or(limit, |expected| expected.min(limit))
 }
 
-/// A certificate that is short enough to be shown, or the reason for leaving it out. The certificate was
-/// checked in either case.
+/// A certificate that is short enough to be shown, or the reason for leaving it out. It was checked in either case.
 pub(super) fn shown(
     certificate: Option<CertificateDocument>,
 ) -> (Option<CertificateDocument>, Option<String>) {

@@ -19,15 +19,13 @@ use crate::jobs::models::loaded::LoadedModel;
 
 /// One kind of work with its data.
 ///
-/// `new` reads the request and `check` compares the request with the data, both before a job is accepted. A
-/// worker repeats them, then calls `run` and `complete`.
+/// Before a job is accepted, `new` reads the request and `check` compares it with the data. A worker does both again,
+/// then calls `run` and `complete`.
 pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
-    /// The request.
     type Spec;
-    /// The output of a run.
     type Output;
 
-    /// Whether the state of a run can be stored, so that another worker can resume the run.
+    /// Whether the state of a run can be stored, so that another worker can resume it.
     const HAS_STATE: bool = false;
 
     /// Reads a request with the description of its data.
@@ -42,18 +40,16 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
     /// Every other fault that can be found before the run.
     fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError>;
 
-    /// Runs to the end. A task with [`Self::HAS_STATE`] resumes from `state` if an earlier run handed over a
-    /// state.
+    /// Runs to the end. A task with [`Self::HAS_STATE`] resumes from `state` if an earlier run handed one over.
     ///
-    /// Stored data are read through first and their digest is compared, so that no result rests on damaged
-    /// data.
+    /// Stored data are first read through to compare their digest, so that no result rests on damaged data.
     ///
     /// # Errors
     /// [`Interrupt::Suspended`] if the run was suspended, [`Interrupt::Memory`] if memory ran out, and
     /// [`Interrupt::Unreadable`] if the data could not be read.
     fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Self::Output, Interrupt>;
 
-    /// The end of the job with the documents of an output.
+    /// The end of the job, with the documents of an output.
     fn complete(&self, output: Self::Output, about: &About<'_>) -> JobEnd;
 
     /// An upper bound of the bytes that `complete` takes beyond [`Self::memory_bytes`].
@@ -61,14 +57,14 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
         0
     }
 
-    /// An upper bound of the memory of a run. Data up to `resident_bytes_max` are held as a whole. A run that
-    /// needs more memory grows only while memory is free.
+    /// An upper bound of the memory of a run, which holds data of up to `resident_bytes_max` as a whole. If a run
+    /// needs more after all, it grows only while memory is free.
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64;
 
     /// Expected seconds of one core. `limit` is the time limit of the run.
     fn expected_seconds(&self, limit: f64) -> f64;
 
-    /// The most examples that the whole run reads, if the number is known.
+    /// The largest number of examples that the whole run reads, if it is known.
     fn examples_planned(&self) -> Option<u64> {
         None
     }
@@ -89,7 +85,7 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
     }
 }
 
-/// The inputs of a job that its request only names.
+/// The inputs of a job that its request names without containing them.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// The seed of all random choices.
@@ -103,7 +99,6 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// A seed alone.
     pub fn of(seed: u64) -> Self {
         Self {
             seed: Seed(seed),
@@ -128,7 +123,7 @@ pub struct About<'a> {
 }
 
 impl About<'_> {
-    /// The end of a job with a result. A client may have cancelled the job; the result is then the result so far.
+    /// The end of a job with a result. If a client has cancelled the job, that is the result so far.
     pub(super) fn end(&self, result: &impl Serialize, is_cancelled: bool) -> JobEnd {
         let mut progress = self.job.progress;
         if !is_cancelled {
@@ -184,7 +179,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// The allowance of a job that was accepted before.
+    /// For a job that was accepted before.
     pub const UNLIMITED: Self = Self {
         state_bytes: u64::MAX,
         resident_bytes: u64::MAX,

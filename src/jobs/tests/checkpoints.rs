@@ -1,4 +1,4 @@
-//! Checkpoints: jobs resume from them, and continue without them.
+//! Checkpoints: jobs resume from them, and go on without them.
 
 use super::*;
 

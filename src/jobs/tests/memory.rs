@@ -1,4 +1,4 @@
-//! Memory: jobs stay within their bounds, and jobs without enough memory wait, are refused or fail.
+//! Memory: jobs stay within their bounds, and without enough memory they wait, are refused or fail.
 
 use bytes::Bytes;
 use halfspace_core::learners::catalogue::CATALOGUE;

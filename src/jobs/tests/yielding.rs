@@ -1,4 +1,4 @@
-//! Preemption: running jobs yield to others, and preempted jobs end as if undisturbed.
+//! Preemption: running jobs yield to others, and a preempted job ends as if it had not been disturbed.
 
 use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;

@@ -1,11 +1,11 @@
 //! Checkpoints of the jobs that run in this process.
 //!
-//! This module decides when the next checkpoint is due, takes the state from the computation, seals the state
-//! and writes the checkpoint. It also opens the checkpoint of a job that is claimed again. The computation only
-//! hands over bytes. All other steps run beside it.
+//! This module decides when the next checkpoint is due, takes the state from the computation, seals it and writes it.
+//! When a job is claimed again, it opens the checkpoint. The computation only hands over bytes; everything else runs
+//! beside it.
 //!
-//! An error in this module is logged and the job continues, because a checkpoint only saves time. A checkpoint
-//! that is damaged or has another format is not opened, and the job starts from the beginning.
+//! A checkpoint only saves time. Errors here are therefore logged and the job goes on, and if a checkpoint is damaged
+//! or has another format, the job starts from the beginning.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -40,10 +40,9 @@ fn pause(every: Duration, cost: Duration) -> Duration {
     every.max(cost.saturating_mul(COSTS_BETWEEN))
 }
 
-/// The start state of a computation.
 #[derive(Debug, Default)]
 pub struct StartState {
-    /// The stop flag, progress and checkpoints of the run. `checkpoints` is a part of it.
+    /// The stop flag and progress of the run, with `checkpoints` as a part of it.
     pub run: Arc<Run>,
     /// Receives the states of the run.
     pub checkpoints: Arc<StateCell>,
@@ -52,7 +51,6 @@ pub struct StartState {
 }
 
 impl StartState {
-    /// The start of a job without an earlier state.
     pub fn of(job: JobId, stop: StopFlag) -> Self {
         let checkpoints = Arc::new(StateCell {
             job: Some(job),
@@ -101,8 +99,8 @@ impl Checkpoint {
         sealed
     }
 
-    /// Opens a stored state. Returns `None` unless the state was sealed for this job in the present format of
-    /// the learner's states.
+    /// Opens a stored state. Returns `None` unless it was sealed for this job in the present format of the learner's
+    /// states.
     pub fn open(job: &Job, sealed: &[u8]) -> Option<Self> {
         let (digest_found, rest) = sealed.split_at_checked(32)?;
         if *digest_found != digest(job, FORMAT, rest) {
@@ -137,7 +135,7 @@ fn digest(job: &Job, format: u32, rest: &[u8]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// The seconds that a job has computed. The stopwatch is stopped while the job is parked.
+/// The seconds that a job has computed. It stands still while the job is parked.
 #[derive(Debug, Default)]
 pub struct Stopwatch(Mutex<StopwatchReading>);
 
@@ -154,12 +152,10 @@ impl Stopwatch {
         self.lock().seconds = seconds;
     }
 
-    /// Starts or continues to count.
     pub fn start(&self) {
         self.lock().since.get_or_insert_with(Instant::now);
     }
 
-    /// Stops counting.
     pub fn stop(&self) {
         let mut reading = self.lock();
         if let Some(since) = reading.since.take() {
@@ -181,7 +177,7 @@ impl Stopwatch {
     }
 }
 
-/// The cell in which a computation leaves its state on request.
+/// Where a computation leaves its state on request.
 #[derive(Debug, Default)]
 pub struct StateCell {
     job: Option<JobId>,
@@ -274,7 +270,7 @@ pub(crate) enum ParkOutcome {
     TooLarge,
 }
 
-/// Requests the state of one computation when a checkpoint is due, and writes the state.
+/// Requests the state of one computation when a checkpoint is due, and writes it.
 pub(crate) struct Checkpointing {
     cell: Arc<StateCell>,
     every: Duration,
@@ -283,7 +279,7 @@ pub(crate) struct Checkpointing {
 }
 
 impl Checkpointing {
-    /// Checkpointing of a computation that begins about now.
+    /// For a computation that begins about now.
     pub(crate) fn new(cell: Arc<StateCell>, every: Duration) -> Self {
         Self {
             cell,
@@ -293,8 +289,7 @@ impl Checkpointing {
         }
     }
 
-    /// Writes a state that was handed over, within `timeout`. Otherwise requests the next state when one is
-    /// due.
+    /// Writes a state that was handed over, within `timeout`, or else requests the next one if it is due.
     pub(crate) async fn tick(
         &mut self,
         store: &Store,
@@ -319,8 +314,8 @@ impl Checkpointing {
         sealed(job, left).await.ok()
     }
 
-    /// Lets the parked computation run to its next state and wait there. Returns the sealed state and the cost
-    /// of the change of workers so far. A computation that reaches no state in time is paused again.
+    /// Lets the parked computation run to its next state and wait there. Returns the sealed state and what the change
+    /// of workers has cost so far. A computation that reaches no state in time is paused again.
     pub(crate) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> ParkOutcome {
         self.cell.want_and_hold();
         self.cell.stopwatch.start();
@@ -403,8 +398,8 @@ async fn sealed(job: &Job, left: Checkpoint) -> Result<Vec<u8>, StoreError> {
     sealed.map_err(StoreError::other)
 }
 
-/// The state of an earlier attempt, if the job was claimed before and left a valid state. A job with a
-/// damaged state starts from the beginning.
+/// The state of an earlier attempt, if the job was claimed before and left a valid one. If it is damaged, the job
+/// starts from the beginning.
 ///
 /// # Errors
 /// Errors of the store.

@@ -1,6 +1,6 @@
 //! A claimed job from its data to its end: prepared, computed under its lease, and written or given back.
 //!
-//! A job that cannot be computed now goes back to the queue. A job that can never be computed fails.
+//! A job that cannot be computed now goes back to the queue. One that can never be computed fails.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! One computation in a pool of threads of low priority: the start, the time limit and the output.
 //!
-//! A computation holds a permit while it runs, so the permits bound the number of running computations.
+//! A computation holds a permit while it runs, so the permits bound how many run at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(5);
 #[cfg(target_os = "linux")]
 const COMPUTE_NICE: i32 = 10;
 
-/// The span of one attempt to compute a job. The span continues the trace of the request for the job.
+/// The span of one attempt to compute a job, in the trace of the request that submitted it.
 pub(crate) fn computing_span(job: &Job) -> Span {
     let span = tracing::info_span!(
         target: traces::TARGET,
@@ -54,11 +54,11 @@ pub(crate) fn computing_span(job: &Job) -> Span {
 /// The outcome of a computation.
 #[derive(Debug)]
 pub enum Computed {
-    /// The computation ended, perhaps because of a limit, a cancellation or a failure that is not tried again.
+    /// The computation ended, perhaps because of a limit, a cancellation or a failure that would repeat itself.
     Ended {
         /// The result and the documents to store.
         end: Box<JobEnd>,
-        /// The memory of these documents. The grant is held until they are stored.
+        /// The memory grant of these documents, held until they are stored.
         memory: Option<Grant>,
     },
     /// The computation was suspended. Another attempt resumes from its state or starts again.
@@ -67,8 +67,8 @@ pub enum Computed {
     Unread(StoreError),
 }
 
-/// Raises a flag with [`Interrupt::TimeLimit`] after some seconds. Dropping the returned handle cancels the
-/// timer. Returns `None` if `seconds` is not a finite duration.
+/// Raises a flag with [`Interrupt::TimeLimit`] after some seconds, unless the returned handle is dropped before.
+/// Returns `None` if `seconds` is not a finite duration.
 pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>> {
     let limit = Duration::try_from_secs_f64(seconds).ok()?;
     Some(AbortOnDropHandle::new(tokio::spawn(async move {
@@ -106,8 +106,8 @@ impl Drop for RunningGauge {
     }
 }
 
-/// The threads that compute jobs. Their priority is lower than that of all other threads, so computations delay
-/// neither answers nor heartbeats.
+/// The threads that compute jobs. Their priority is below that of all other threads, so computations delay neither
+/// answers nor heartbeats.
 pub(crate) struct ComputeThreads {
     runtime: Option<Runtime>,
     ids: Arc<Ids>,
@@ -127,9 +127,9 @@ impl ComputeThreads {
         }
     }
 
-    /// Starts to compute a job within its memory. The closure shares the permit, because a blocking task does
-    /// not end when its caller leaves. When the job resumes from a checkpoint, the seconds of earlier attempts
-    /// count against the time limit.
+    /// Starts to compute a job within its memory. The closure shares the permit, because a blocking task does not end
+    /// when its caller leaves. For a job that resumes from a checkpoint, the seconds of earlier attempts count
+    /// against the time limit.
     pub(in crate::jobs) fn compute(
         &self,
         job: &Job,
@@ -221,7 +221,7 @@ pub struct Computation {
 }
 
 impl Computation {
-    /// Waits for the end. The future may be dropped and the method called again.
+    /// Waits for the end. You may drop the future and call the method again.
     pub async fn ended(&mut self) -> Computed {
         let error = match (&mut self.handle).await {
             Ok((Ok(end), memory)) => {

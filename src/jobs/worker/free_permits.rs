@@ -1,8 +1,8 @@
 //! The free permits of a process as seats for threads that help a running computation.
 //!
-//! A helper holds no permit. A helper computes only while more permits are free than helpers compute, and looks at the
-//! permits before each short piece of work. A job that takes a permit therefore starts at once, and a helper stops soon
-//! after. The policy of claims, yielding and parking does not know helpers.
+//! A helper holds no permit. It computes only while at least as many permits are free as helpers compute, and checks
+//! this before each short piece of work. A job that takes a permit therefore starts at once, and a helper stops soon
+//! after. The policy of claims, yielding and parking knows nothing of helpers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,6 @@ impl FreePermits {
         })
     }
 
-    /// Helpers that compute now.
     pub(crate) fn helpers(&self) -> usize {
         self.helpers.load(Ordering::Relaxed)
     }

@@ -39,8 +39,7 @@ pub(super) struct HeldJob<'a> {
 }
 
 impl HeldJob<'_> {
-    /// Writes the end of a job. Retries while the store fails, so that a transient error does not discard the
-    /// result.
+    /// Writes the end of a job. Retries while the store fails, because a transient error must not discard the result.
     pub(super) async fn finish(self, end: JobEnd) {
         let Self { worker, job, .. } = self;
         let fenced = self.write_last(Last::End(&end)).await;
@@ -69,7 +68,8 @@ impl HeldJob<'_> {
         self.finish(end).await;
     }
 
-    /// Returns a job to the queue. A state that cannot be stored is left out, because a state only saves time.
+    /// Returns a job to the queue. If its state cannot be stored, it goes back without it, because a state only saves
+    /// time.
     pub(super) async fn give_back(self, requeue: Requeue<'_>) {
         let Self { worker, job, lease } = self;
         if requeue.checkpoint.is_some() {
@@ -95,8 +95,8 @@ impl HeldJob<'_> {
         worker.hub.changed(job.id);
     }
 
-    /// Returns a job to the queue when requests have taken the memory since the claim. The job fails if the job
-    /// can never fit into the memory of this process.
+    /// Returns a job to the queue when requests have taken the memory since the claim. If it can never fit into the
+    /// memory of this process, it fails.
     pub(super) async fn give_back_for_now(self, full: NoMemory) {
         if full.is_final() {
             return self.fail(completion::no_memory()).await;
@@ -108,8 +108,8 @@ impl HeldJob<'_> {
         self.give_back(requeue).await;
     }
 
-    /// Returns a job whose data cannot be read now, until all attempts are used up. The job pauses in the
-    /// queue, because the next claim would otherwise take it again before all other jobs.
+    /// Returns a job whose data cannot be read now, until all attempts are used up. It pauses in the queue, because
+    /// otherwise the next claim would take it again before all other jobs.
     pub(super) async fn try_later(self, error: &StoreError) {
         let Self { worker, job, lease } = self;
         tracing::warn!(job = %job.id, %error, "the data of the job cannot be read");

@@ -1,8 +1,7 @@
-//! Renewal of one lease, beside the computation of the job.
+//! Renews one lease beside the computation of the job.
 //!
-//! The lease renewer extends the lease, stores progress, receives cancellations and detects a lost lease. The
-//! renewer also takes checkpoints (see `checkpoints.rs`) and makes the job yield to other jobs (see
-//! `yielding.rs`).
+//! While it extends the lease, it stores progress, receives cancellations and notices a lost lease. It also takes
+//! checkpoints (see `checkpoints.rs`) and makes the job yield to other jobs (see `yielding.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,7 +78,7 @@ impl<'a> LeaseRenewer<'a> {
         }
     }
 
-    /// Announces a started computation, whose counts and states the lease renewer stores from now on.
+    /// Announces a computation that has started. Its counts and states are stored from now on.
     pub(crate) fn show(&mut self, work: &CheckedTask, states: &Arc<StateCell>) {
         self.planned = work.examples_planned;
         self.shown = None;
@@ -92,8 +91,8 @@ impl<'a> LeaseRenewer<'a> {
         });
     }
 
-    /// Waits for `work` and renews the lease meanwhile. Raises the stop flag of the run when the result is no
-    /// longer wanted, and makes the run yield to other jobs.
+    /// Waits for `work` and renews the lease meanwhile. Raises the stop flag of the run when nobody wants the result
+    /// any more, and makes the run yield to other jobs.
     pub(crate) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
@@ -139,7 +138,7 @@ impl<'a> LeaseRenewer<'a> {
         }
     }
 
-    /// The computed seconds. A job with subjobs counts no seconds of its own.
+    /// The computed seconds. A job with subjobs has none of its own.
     pub(crate) fn spent(&self) -> Spent {
         match &self.computing {
             Some(computing) if !self.gathers() => {

@@ -1,7 +1,7 @@
 //! Parked jobs: jobs that hold a lease and wait for a permit.
 //!
-//! This module owns the permit of each computation, the list of parked jobs of the process, and the record of
-//! how long a job has computed or waited. The policy of yielding and resuming is in `records/schedule.rs`.
+//! This module owns the permit of each computation, the list of parked jobs of the process, and the record of how
+//! long a job has computed or waited. The policy of yielding and resuming is in `records/schedule.rs`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use crate::records::schedule::Rank;
 use crate::records::{JobId, Owner};
 
-/// The permit of one computation. The computation and its lease renewer share the slot for two reasons. The
-/// computation may outlive its lease renewer, and the lease renewer removes the permit while the computation is parked.
+/// The permit of one computation, shared with its lease renewer: the renewer takes the permit away while the
+/// computation is parked, and the computation may outlive the renewer.
 #[derive(Debug, Default)]
 pub struct PermitSlot(Mutex<Option<OwnedSemaphorePermit>>);
 
@@ -144,7 +144,7 @@ impl Stance {
         self.since = Instant::now();
     }
 
-    /// Parks a job whose run is already paused. The permit is free from now on.
+    /// Parks a job whose run is already paused, which frees its permit.
     pub fn park(&mut self, parked: &ParkedJobs, job: ParkedJob) {
         self.resumed = Some(parked.add(job));
         self.since = Instant::now();
@@ -152,8 +152,7 @@ impl Stance {
         metrics::gauge!("halfspace_jobs_parked").increment(1.0);
     }
 
-    /// Waits for the permit with which the scheduler resumes the job. Never returns while the job is not
-    /// parked.
+    /// Waits for the permit with which the scheduler resumes the job. For a job that is not parked, it never returns.
     pub async fn resumed(&mut self) -> OwnedSemaphorePermit {
         if let Some(resumed) = &mut self.resumed
             && let Ok(permit) = resumed.await
@@ -163,7 +162,7 @@ impl Stance {
         std::future::pending().await
     }
 
-    /// Ends the parking of the job. The job gets a permit unless its run was stopped.
+    /// Ends the parking of the job, with a permit unless its run was stopped.
     pub fn unpark(&mut self, permit: Option<OwnedSemaphorePermit>) {
         if let Some(permit) = permit {
             self.permit.put(permit);

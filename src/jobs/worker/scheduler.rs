@@ -1,4 +1,4 @@
-//! The scheduler of a process: gives permits to parked jobs and to newly claimed jobs. The policy is in
+//! The scheduler of a process, which gives permits to parked jobs and to newly claimed ones. The policy is in
 //! `records/schedule.rs`.
 
 use std::sync::Arc;

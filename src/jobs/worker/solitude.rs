@@ -1,4 +1,4 @@
-//! Solitude: a job under which processes have died runs without other jobs beside it.
+//! Solitude: a job under which processes have died runs with no other job beside it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,8 +9,8 @@ use crate::storage::Alone;
 
 use super::Worker;
 
-/// All other permits of the process, for a job that must run alone. The other jobs of the process park. A process has
-/// at most one such job, because two would wait for each other's permit.
+/// All other permits of the process, for a job that must run alone while the other jobs park. A process has at most
+/// one such job, because two would wait for each other's permit.
 pub(crate) struct Solitude<'a> {
     worker: &'a Worker,
     pub(super) alone: Alone,
@@ -18,7 +18,7 @@ pub(crate) struct Solitude<'a> {
 }
 
 impl<'a> Solitude<'a> {
-    /// Asks the other jobs of this process to park. None if another job of this process must run alone.
+    /// Asks the other jobs of this process to park. `None` if another one of them must run alone.
     pub(crate) fn begin(worker: &'a Worker, alone: Alone) -> Option<Self> {
         let is_taken = worker.has_suspect.swap(true, Ordering::Relaxed);
         // The value lets the other jobs resume when dropped, so it must not exist beside another one.

@@ -1,7 +1,7 @@
 //! The submission of jobs: a job is queued, or computed at once for a waiting client.
 //!
-//! A short job with a waiting client is computed before it is stored, and stored together with its end. If the
-//! computation takes longer than expected, the job is stored as running and then treated like any other job.
+//! If a client waits for a short job, it is computed first and then stored together with its end. Should it take
+//! longer than expected, it is stored as running and from then on treated like any other job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,19 +33,18 @@ const WAITED_SECONDS_MAX: f64 = 0.2;
 const WAITED_BYTES_MAX: u64 = 16 << 20;
 
 impl Worker {
-    /// Creates a job and waits for its end, at most for `timeout`. The job is on disk when this returns. `stored` is
-    /// called before the wait, when nothing of its data is left in memory.
+    /// Creates a job and waits for its end, for at most `timeout`. The job is on disk when this returns. Before the
+    /// wait, as soon as none of its data is left in memory, `stored` is called.
     ///
     /// # Errors
-    /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the
-    ///   process.
+    /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the process.
     /// - [`JobsError::Stopping`] if the process is stopping.
     /// - [`JobsError::DatasetMissing`] if the dataset was deleted meanwhile.
     /// - [`JobsError::KeyTaken`] if another request has used the idempotency key.
     /// - Errors of the store.
     ///
-    /// After an error no job exists, with one exception. After
-    /// [`Unavailable`](crate::storage::StoreError::Unavailable) a job with an unknown id may exist and run.
+    /// After an error there is no job, except that after [`Unavailable`](crate::storage::StoreError::Unavailable) one
+    /// with an unknown id may exist and run.
     pub async fn submit(
         self: &Arc<Self>,
         new: NewJob,

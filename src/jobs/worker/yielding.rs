@@ -1,7 +1,7 @@
 //! Preemption: how a running job yields to a waiting job.
 //!
-//! A yielding job parks where its run looks at the stop flag. A parked job keeps its lease and lends its permit
-//! to another job. A job that stays parked for a slice goes back to the queue with its state.
+//! A yielding job parks where its run looks at the stop flag. It keeps its lease and lends its permit to another job.
+//! If it stays parked for a slice, it goes back to the queue with its state.
 //!
 //! A job under which processes have died runs alone: see `solitude.rs`. The policy is in `records/schedule.rs`.
 
@@ -35,7 +35,8 @@ impl LeaseRenewer<'_> {
         })
     }
 
-    /// Parks the job if a waiting job goes first. A job that has been parked for a slice is stored.
+    /// Parks the job if a waiting job goes first. Once it has been parked for a slice, it goes back to the queue with
+    /// its state.
     pub(crate) async fn give_way(&mut self, run: &Run) {
         if self.hold != Hold::Held {
             return;
@@ -61,7 +62,7 @@ impl LeaseRenewer<'_> {
         }
     }
 
-    /// Ends a pause. The run gets a permit unless another interrupt has ended the run.
+    /// Ends a pause. The run gets a permit, unless another interrupt has ended it.
     pub(crate) fn resume(&mut self, run: &Run, permit: Option<OwnedSemaphorePermit>) {
         if permit.is_some() && run.stop.look().is_none() {
             history::resumed(self.held.lease);

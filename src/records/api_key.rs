@@ -1,6 +1,6 @@
-//! API keys. A key identifies a client, and the id of the key owns everything that the client makes.
+//! API keys. A key identifies a client, and everything that the client makes is owned by the id of its key.
 //!
-//! The secret is not part of the record. The store keeps only the digest of the secret.
+//! The secret is not part of the record; the store keeps only its digest.
 
 use sha2::{Digest, Sha256};
 
@@ -44,8 +44,8 @@ impl From<ApiKeyId> for Owner {
 
 /// SHA-256 of a secret.
 ///
-/// A secret is random and as long as the digest. Neither a salt nor a slow hash function would make the
-/// secret harder to guess.
+/// A secret is random and as long as the digest, so neither a salt nor a slow hash function would make it harder to
+/// guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SecretDigest(pub [u8; 32]);
 

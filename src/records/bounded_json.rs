@@ -1,4 +1,4 @@
-//! Reading of JSON without a fixed shape into bounded memory. The parameters of learners are such JSON.
+//! Reads JSON without a fixed shape, such as the parameters of learners, into bounded memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -24,11 +24,11 @@ pub fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, 
     object_of_decimals(deserializer, false, |_| None)
 }
 
-/// Reads an object like [`object`], with some members as exact decimals. `has_lists` says that every member must be a
+/// Reads an object like [`object`], with some members as exact decimals. With `has_lists`, every member must be a
 /// list.
 ///
-/// `is_factor` returns `None` for an ordinary member. For a decimal or a list of decimals it returns whether
-/// the member is a factor.
+/// `is_factor` returns `None` for an ordinary member. For a decimal or a list of decimals it says whether the member
+/// is a factor.
 ///
 /// # Errors
 /// As for [`object`], and a member that is no list.

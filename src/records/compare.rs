@@ -62,8 +62,8 @@ fn learners<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<LearnerSpec>, D::E
     Ok(given.unwrap_or_else(all_learners))
 }
 
-/// The reason why each learner of a comparison cannot learn from the data, in the order of the learners. An empty list
-/// says that every learner can.
+/// The reason why each learner of a comparison cannot learn from the data, in the order of the learners. The list is
+/// empty if every learner can.
 pub type Unfit = [Option<String>];
 
 impl CompareSpec {
@@ -131,7 +131,7 @@ impl CompareSpec {
         }
     }
 
-    /// The place of a training on all examples. The certificates of the fit learners hold at once.
+    /// The place of a training on all examples. The certificates of all fit learners hold at once.
     pub fn among(&self, unfit: &Unfit) -> AmongSpec {
         AmongSpec {
             trainings: self.fit(unfit).count().max(1) as u32,
@@ -222,7 +222,8 @@ pub struct ComparedLearner {
 }
 
 impl CompareResult {
-    /// Combines the results of the trainings in their order, before the best learner is trained on all of the data.
+    /// Combines the results of the trainings, which are in their order, before the best learner is trained on all of
+    /// the data.
     pub fn gather(spec: &CompareSpec, unfit: &Unfit, subjobs: &[SubjobOutcome]) -> Self {
         let mut rounds = subjobs.chunks(spec.rounds() as usize);
         let reasons = unfit.iter().cloned().chain(iter::repeat(None));

@@ -1,7 +1,7 @@
 //! A stored dataset: the description of examples that are kept for later use.
 //!
-//! The examples themselves are a blob in the stored form of `formats`. This record holds the facts that a
-//! reader needs before opening the blob. A dataset never changes.
+//! The examples themselves are a blob in the stored form of `formats`, and this record holds the facts that a reader
+//! needs before it opens that blob. A dataset never changes.
 
 use halfspace_formats::{Assume, LabelsKind, RowsKind};
 
@@ -18,7 +18,7 @@ pub struct Dataset {
     pub names: Names,
 }
 
-/// A dataset as in lists. A page holds many datasets, and the names of features can be long.
+/// A dataset as in lists: without the names of features, which can be long, because a page holds many datasets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetSummary {
     pub id: DatasetId,
@@ -45,8 +45,8 @@ pub struct DataFacts {
     pub kind: LabelsKind,
     /// The kind of the features.
     pub values: RowsKind,
-    /// The value that a 0 bit was sent as: 0 or -1. Real data have no bits, and the value is then 0. A model
-    /// with real weights needs this value to read the examples.
+    /// The value that a 0 bit was sent as, 0 or -1, which a model with real weights needs to read the examples. Real
+    /// data have no bits and state 0.
     pub zero_bit_value: i8,
     /// The declared distribution of the examples, or the distribution that generated them.
     pub assume: Option<Assume>,

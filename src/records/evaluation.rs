@@ -86,8 +86,8 @@ pub struct WrongDocument {
 
 /// Writes a score as JSON.
 ///
-/// The form is a number, a decimal string if some readers would round the number, or `"p/q"`. A real score
-/// may overflow to infinity, which JSON cannot express. Such a score is null.
+/// The form is a number, a decimal string if some readers would round the number, or `"p/q"`. A real score that
+/// overflows to infinity becomes null, because JSON cannot express it.
 pub fn score_value(score: &Score) -> Value {
     match score {
         Score::Integer(score) if score.unsigned_abs() <= SEED_MAX => Value::from(*score),
@@ -104,7 +104,7 @@ pub fn score_value(score: &Score) -> Value {
 }
 
 impl EvaluateResult {
-    /// Makes the document of an evaluation of `model`. `origin` is the origin of fresh examples, or the reason why the
+    /// Makes the document of an evaluation of `model`. `origin` says where fresh examples come from, or why the
     /// examples are not known to be fresh.
     pub fn new(
         model: ModelId,

@@ -1,7 +1,7 @@
 //! The numbered events of a job.
 //!
-//! The events of a job are numbered from 1 without gaps, and the store keeps the numbers. A reader who lost
-//! the connection can therefore resume after the last number at any replica.
+//! They are numbered from 1 without gaps, and the store keeps the numbers. A reader who lost the connection can
+//! therefore resume after the last number, at any replica.
 
 use std::str::FromStr;
 
@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::id::JobId;
 use super::time::Timestamp;
 
-/// An event of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub job: JobId,

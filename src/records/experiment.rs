@@ -80,7 +80,7 @@ impl ExperimentSpec {
     }
 }
 
-/// An experiment as a request states it: without parameters, or with fewer than all.
+/// An experiment as a request states it, with all of its parameters, some or none.
 pub struct Requested(pub ExperimentSpec);
 
 impl<'de> Deserialize<'de> for Requested {

@@ -1,4 +1,4 @@
-//! Parameters of `sample-complexity` with their defaults. Requests and stored jobs have the same form.
+//! The parameters of `sample-complexity` with their defaults, in the same form for requests and stored jobs.
 //!
 //! The other experiments define their parameters in `halfspace_core::experiments`.
 

@@ -1,4 +1,4 @@
-//! One part of an experiment. Each part is a job of its own.
+//! One part of an experiment, which is a job of its own.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,13 +7,11 @@ use halfspace_core::experiments::PartTally;
 
 use super::experiment::ExperimentSpec;
 
-/// The request of a part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentPartSpec {
-    /// The whole experiment.
     pub experiment: ExperimentSpec,
-    /// Number of parts of the experiment. Another version of the program may divide the experiment
-    /// differently and must not confuse the parts.
+    /// Number of parts of the experiment. It is stored so that another version of the program, which may divide the
+    /// experiment differently, does not confuse the parts.
     pub parts: u32,
     /// Index of this part, from 0.
     pub part: u32,

@@ -21,7 +21,6 @@ use super::experiment_params::SampleComplexitySpec;
 pub struct Figure {
     /// Name of the figure in requests.
     pub name: &'static str,
-    /// Title of the figure.
     pub title: &'static str,
     /// The experiment that makes the figure.
     spec: fn() -> ExperimentSpec,

@@ -53,7 +53,6 @@ pub struct GridSpec {
 pub struct GridCell {
     /// The replaced fields and their values.
     pub over: Map<String, Value>,
-    /// The training.
     pub train: TrainSpec,
     /// The seed of the training, if the grid sets it.
     pub seed: Option<u64>,
@@ -65,8 +64,8 @@ pub struct GridCell {
 const SHOWN_MAX: usize = 200;
 
 impl GridCell {
-    /// JSON pointer, relative to `over`, to the value that the grid gives to a field of the training. The
-    /// grid may set the field itself or an object that contains the field.
+    /// JSON pointer, relative to `over`, to the value that the grid gives to a field of the training. The grid may
+    /// set the field itself or an object that contains it.
     pub fn pointer(&self, field: &str) -> Option<String> {
         let is_part = |of: &str| {
             let below = field.strip_prefix(of);
@@ -77,7 +76,7 @@ impl GridCell {
         Some(pointer(own, Some(*place)))
     }
 
-    /// The replaced fields as JSON, truncated to a limited length.
+    /// The replaced fields as JSON, cut off after 200 characters.
     pub fn shown(&self) -> String {
         let text = serde_json::to_string(&self.over).unwrap_or_default();
         match text.char_indices().nth(SHOWN_MAX) {
@@ -93,7 +92,6 @@ impl GridCell {
 pub struct GridError {
     /// JSON pointer to the fault, relative to `over`.
     pub pointer: String,
-    /// The fault.
     pub detail: String,
 }
 
@@ -101,8 +99,8 @@ impl GridSpec {
     /// Counts the trainings of the grid.
     ///
     /// # Errors
-    /// The grid has no training or more than [`TRAININGS_MAX`], repeats a value, has too many fields, or its
-    /// requests exceed the limit in bytes together.
+    /// The grid has no training or more than [`TRAININGS_MAX`], repeats a value, has too many fields, or its requests
+    /// together exceed the limit in bytes.
     pub fn trainings(&self) -> Result<u32, GridError> {
         let whole = |detail| GridError {
             pointer: String::new(),
@@ -166,7 +164,7 @@ impl GridSpec {
         bytes(&self.train) + values.sum::<u64>()
     }
 
-    /// The training with this index, from 0. The values of the last field change first.
+    /// The training with this index, from 0. The values of the last field change fastest.
     ///
     /// # Errors
     /// A field that a training does not have, or a value that the field does not accept.

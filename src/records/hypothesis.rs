@@ -1,5 +1,4 @@
-//! The JSON document of a hypothesis, in responses and in stored models, and its conversion to a hypothesis
-//! and back.
+//! The JSON document of a hypothesis, in responses and in stored models, and its conversion to a hypothesis and back.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};

@@ -124,7 +124,7 @@ fn multiples(
 }
 
 /// Reads linear weights. Over Boolean data, integers and integer multiples of a unit become integer weights.
-/// All other numbers become real weights.
+/// Everything else becomes real weights.
 pub(super) fn linear(
     n: usize,
     weights: &[Number],

@@ -1,8 +1,8 @@
 //! Ids of stored things: a prefix for the kind and a UUIDv7 as 32 lower-case hex digits.
 //!
-//! A UUIDv7 begins with a timestamp. Ids are therefore ordered by their time of creation, to the millisecond,
-//! both as values and as text. Lists and the queue rely on this order. An id is made from a given time and
-//! given random bytes. This module reads neither a clock nor a random generator.
+//! A UUIDv7 begins with a timestamp, so ids are ordered by their time of creation, to the millisecond, both as values
+//! and as text. Lists and the queue rely on this order. The caller supplies the time and the random bytes of an id;
+//! this module reads neither a clock nor a random generator.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -95,8 +95,7 @@ pub struct Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// Makes an id from a time and 10 random bytes. A time before 1970 counts as 1970, and 74 random bits are
-    /// kept.
+    /// Makes an id from a time and 10 random bytes, of which 74 bits are kept. A time before 1970 counts as 1970.
     #[must_use]
     pub fn new(timestamp: Timestamp, random: [u8; 10]) -> Self {
         let milliseconds = u64::try_from(timestamp.milliseconds()).unwrap_or(0);
@@ -127,8 +126,7 @@ impl<K: Kind> fmt::Debug for Id<K> {
     }
 }
 
-/// The text is not an id of the expected kind. The error does not repeat the text, because the text comes
-/// from outside.
+/// The text is not an id of the expected kind. The error does not repeat it, because it comes from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the id must be `{prefix}` followed by the 32 lower-case hexadecimal digits of a UUIDv7")]
 pub struct ParseIdError {
@@ -173,8 +171,7 @@ impl<'de, K: Kind> Deserialize<'de> for Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// A regular expression for ids, as strict as parsing. The version 7 and the variant are two fixed
-    /// digits.
+    /// A regular expression for ids, as strict as parsing: the digits of the version 7 and of the variant are fixed.
     #[must_use]
     pub fn pattern() -> String {
         format!(

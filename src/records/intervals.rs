@@ -1,8 +1,10 @@
-//! The intervals of the errors of several candidates, such as the learners of a comparison or the trainings of a grid.
+//! The intervals of the errors of several candidates, such as the learners of a comparison or the trainings of a
+//! grid.
 //!
-//! People pick the candidate with the fewest errors, and the smallest of many counts is too small. So the intervals of
-//! all candidates hold at once: each candidate gets an equal part of the allowed error, whether its training has ended
-//! or not. The limits are exact. Source: C. J. Clopper and E. S. Pearson (1934), with the union bound.
+//! People pick the candidate with the fewest errors, but the smallest of many counts is biased downwards. We
+//! therefore make the intervals of all candidates hold at once, by giving each an equal part of the allowed error,
+//! whether its training has ended or not. The limits are exact. Source: C. J. Clopper and E. S. Pearson (1934), with
+//! the union bound.
 
 use std::collections::HashMap;
 
@@ -36,7 +38,6 @@ pub struct ErrorInterval {
     pub high: f64,
 }
 
-/// The intervals of candidates that are judged on held-out examples.
 pub struct Simultaneous {
     /// The candidates in words, such as `learners`.
     noun: &'static str,
@@ -50,7 +51,7 @@ pub struct Simultaneous {
 }
 
 impl Simultaneous {
-    /// The intervals of this number of candidates, which all hold at once with the confidence.
+    /// The intervals of so many candidates, which all hold at once with this confidence.
     pub fn new(noun: &'static str, candidates: u32, confidence: f64) -> Self {
         Self {
             noun,
@@ -91,7 +92,7 @@ impl Simultaneous {
         Some(*interval)
     }
 
-    /// What the intervals say. Null if no candidate has one.
+    /// The statement about the intervals, or `None` if no candidate has one.
     pub fn stated(self) -> Option<ErrorIntervals> {
         if self.judged == 0 {
             return None;

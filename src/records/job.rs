@@ -1,7 +1,7 @@
 //! A job and its status machine.
 //!
-//! A job records everything about one piece of long work: the request, the progress and the result. The queue
-//! knows the worker that computes the job and the lease of that worker. Both are not part of the record.
+//! A job records everything about one piece of long work: the request, the progress and the result. Which worker
+//! computes it, and under which lease, is not part of the record but known to the queue.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,15 +31,14 @@ pub struct Job {
     /// Free text of the client.
     pub name: Option<String>,
     pub status: Status,
-    /// The request without its data. The request, the data and the seed suffice to repeat the work. The encoding of a
-    /// wide table takes megabytes as a value, so copies of a job share it.
+    /// The request without its data. Together with the data and the seed, it suffices to repeat the work. Copies of a
+    /// job share it, because the encoding of a wide table takes megabytes as a value.
     pub spec: Arc<Value>,
     /// The blob with the packed data of this job alone, if there is one.
     pub data_key: Option<String>,
     /// Size of that blob, in bytes.
     pub data_bytes: u64,
-    /// The dataset that the job reads. The dataset cannot be deleted before the job has ended, and may be
-    /// gone afterwards.
+    /// The dataset that the job reads. It cannot be deleted before the job has ended, and may be gone afterwards.
     pub dataset: Option<DatasetId>,
     /// The digest of the canonical rows, in hexadecimal.
     pub data_sha256: Option<String>,
@@ -55,11 +54,11 @@ pub struct Job {
     pub result: Option<Value>,
     /// The reason of the failure; present exactly if the job failed.
     pub error: Option<JobError>,
-    /// The model that the job stored. The model outlives the job but may also be deleted before it.
+    /// The model that the job stored. It outlives the job, unless it is deleted before.
     pub model: Option<ModelId>,
-    /// A client requested the cancellation of the job. The job may still succeed.
+    /// Whether a client requested the cancellation of the job, which may still succeed.
     pub cancel_requested: bool,
-    /// Among the jobs of one owner a higher priority goes first.
+    /// Among the jobs of one owner, a higher priority goes first.
     pub priority: i32,
     /// The expected demand for resources.
     pub demand: Demand,
@@ -112,27 +111,26 @@ impl Job {
     }
 }
 
-/// The largest size of the requests of all subjobs of a job, in bytes. Each subjob stores its own request, and
-/// all requests are made at once.
+/// The largest size of the requests of all subjobs of a job, in bytes. Each subjob stores its own, and all of them
+/// are made at once.
 pub const PARTS_REQUEST_BYTES_MAX: u64 = 64 << 20;
 
 /// The relation of a job to other jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobTree {
-    /// The job has no subjobs and is no subjob. This is the usual case.
+    /// The usual case: no subjobs, and not itself a subjob.
     #[default]
     Single,
-    /// The work is done by subjobs. Each subjob is a job of its own, which any worker may claim. When all subjobs
-    /// have ended, a worker combines their results.
+    /// The work is done by subjobs, which are jobs of their own and may be claimed by any worker. When all have
+    /// ended, a worker combines their results.
     Parent {
         /// Number of subjobs, at least 1.
         subjobs: u32,
         /// Number of subjobs that have not ended.
         left: u32,
     },
-    /// The job is a subjob of another job and is cancelled and deleted with it.
+    /// The job is a subjob of another one, and is cancelled and deleted with it.
     Subjob {
-        /// The job that this subjob belongs to.
         parent: JobId,
         /// Index of the subjob, from 0.
         index: u32,

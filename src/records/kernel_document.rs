@@ -1,4 +1,4 @@
-//! Conversion of kernel hypotheses to their document and back.
+//! The conversion of kernel hypotheses to their document and back.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

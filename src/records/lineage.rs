@@ -1,13 +1,13 @@
 //! The data that a model and all models before it learnt from, as far as a service knows them.
 //!
-//! Generated data are known by their seed, sent and stored data by their digest. The digest recognises the same rows
-//! with the same labels in the same order, in every format. It does not recognise a part of the rows, another order, or
-//! the same rows among others, so a certificate also needs the client's declaration.
+//! Generated data are known by their seed, and sent or stored data by their digest. By the digest we recognise the
+//! same rows with the same labels in the same order, in every format, but not a part of them, another order, or the
+//! same rows among others. A certificate therefore needs the client's declaration too.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A lineage keeps at most this number of seeds and digests. A longer one rules nothing out.
+/// A lineage keeps at most this number of seeds and of digests. If there were more, no data can be ruled out.
 pub const LINEAGE_MAX: usize = 1000;
 
 /// The data that a model and its ancestors learnt from.
@@ -46,12 +46,11 @@ impl Lineage {
         Self::default()
     }
 
-    /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
         *self == Self::unknown()
     }
 
-    /// Adds data with the seed that generated them, if one did, and their digest, if there is one.
+    /// Adds data: the seed that generated them, if one did, and their digest, if there is one.
     pub fn add(&mut self, seed: Option<u64>, sha256: Option<&str>) {
         self.all_generated &= seed.is_some();
         if let Some(seed) = seed
@@ -71,15 +70,15 @@ impl Lineage {
         self.sha256.truncate(LINEAGE_MAX);
     }
 
-    /// Whether data of this seed are new to the model without any declaration.
+    /// Whether data of this seed are certain to be new to the model, without any declaration.
     pub fn excludes(&self, seed: u64) -> bool {
         self.all_generated && !self.cut && !self.seeds.contains(&seed)
     }
 
-    /// The reason why data are known, or cannot be ruled out, to be among those that the model learnt from.
+    /// Checks that data are not known to be among those that the model learnt from.
     ///
     /// # Errors
-    /// That reason.
+    /// The reason why they are, or why that cannot be ruled out.
     pub fn check_new(&self, seed: Option<u64>, sha256: Option<&str>) -> Result<(), String> {
         if let Some(seed) = seed.filter(|seed| self.seeds.contains(seed)) {
             return Err(format!(

@@ -1,10 +1,9 @@
-//! Records: the stored jobs, models, datasets, sessions, events and API keys, and the requests and results of
-//! all tasks.
+//! Records: the stored jobs, models, datasets, sessions, events and API keys, and the requests and results of all
+//! tasks.
 //!
-//! The ids, times, owners and pages of these records are defined here too. Records are plain data with rules
-//! that hold in every store. Examples are the allowed changes of status, the form of an id and the form of a
-//! time. Records know no database, no queue and no HTTP. They read no clock and draw no random number,
-//! because both are parameters.
+//! The ids, times, owners and pages of these records are defined here too. Records are plain data with the rules that
+//! hold in every store, such as the allowed changes of status or the form of an id. They know no database, no queue
+//! and no HTTP, and they take clocks and random numbers as parameters.
 
 pub mod api_key;
 pub mod bounded_json;

@@ -1,6 +1,6 @@
 //! A stored model: a hypothesis and its origin.
 //!
-//! This module stores the document of the hypothesis without reading it. Only the learner knows its meaning.
+//! The document of the hypothesis is kept here without being read. Only the learner knows its meaning.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,8 +13,8 @@ use super::time::Timestamp;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub summary: ModelSummary,
-    /// Hypothesis, parameters, seed and counts, as JSON text. A tree of values would take several times
-    /// the memory.
+    /// Hypothesis, parameters, seed and counts, as JSON text, because a tree of values would take several times the
+    /// memory.
     pub document: String,
 }
 

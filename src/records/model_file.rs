@@ -1,12 +1,13 @@
 //! A model as a file for the transfer between services, and the digest of the file.
 //!
-//! The digest is SHA-256 over the JSON text of an object with the members `format`, `learner` and `model`.
-//! The member `model` has the members of [`ModelDocument`] in their order. The text has no spaces, objects
-//! inside `model` are sorted by name, and numbers have the forms `1e-7`, `1e+21` and `2.0`. The digest covers
-//! the format, the learner, the parameters, the seed, the data digest, the counts and the hypothesis with its
-//! kind and n. These members determine every prediction and describe the training. The digest does not cover
-//! id, job, name and time, because they belong to the stored copy. It detects damage and careless edits. It
-//! is no signature: an attacker who alters a file can compute a new digest.
+//! The digest is SHA-256 over the JSON text of an object with the members `format`, `learner` and `model`. `model`
+//! has the members of [`ModelDocument`] in their order. The text has no spaces, objects inside `model` are sorted by
+//! name, and numbers have the forms `1e-7`, `1e+21` and `2.0`.
+//!
+//! The digest thus covers the format, the learner, the parameters, the seed, the data digest, the counts and the
+//! hypothesis with its kind and n: everything that determines a prediction or describes the training. Id, job, name
+//! and time belong to the stored copy and are left out. The digest detects damage and careless edits, but it is no
+//! signature, because an attacker who alters a file can compute a new one.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The names of features and classes. Models keep these names and compare them with the names of other data.
+//! The names of features and classes, which models keep and compare with those of other data.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ const NAME_SHOWN_MAX: usize = 100;
 /// The names of features and classes, and the encoding that made the features, if there are any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Names {
-    /// One name per feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
     /// The names of the classes. Labels of a model without names are 1 and -1, or 1 and 0.
@@ -34,7 +33,7 @@ pub fn label_number(class: u32, classes: usize) -> i64 {
 }
 
 impl Names {
-    /// Returns the names that came with a body.
+    /// The names that came with a body.
     pub fn of<D>(parsed: &Parsed<D>) -> Self {
         Self {
             features: parsed.feature_names.clone(),
@@ -43,8 +42,8 @@ impl Names {
         }
     }
 
-    /// Keeps the names of features that are at most [`NAMES_BYTES_MAX`] long together. The encoding and the names of
-    /// classes have limits of their own.
+    /// Drops the names of features if they are longer than [`NAMES_BYTES_MAX`] together. The encoding and the names
+    /// of classes have limits of their own.
     #[must_use]
     pub fn kept(self) -> Self {
         Self {
@@ -59,7 +58,7 @@ impl Names {
         self.classes.as_ref().and_then(Classes::names)
     }
 
-    /// Whether every label but the name of +1 has the label -1.
+    /// Whether every label except the name of +1 means -1.
     pub fn is_against_rest(&self) -> bool {
         self.classes.as_ref().is_some_and(Classes::is_against_rest)
     }
@@ -70,7 +69,7 @@ impl Names {
     }
 
     /// Checks whether labelled data with the names `given` fit a model with these names, and returns the class codes
-    /// that the model gives to the data. `occurs` tells which codes the data have.
+    /// that the model gives to the data. `occurs` says which codes the data have.
     ///
     /// # Errors
     /// The first feature with another name, another encoding, or a label that the model does not know.
@@ -80,7 +79,7 @@ impl Names {
         self.recoding(given, occurs)
     }
 
-    /// The class codes that a model with these names gives to data with the names `given`. Labels without values
+    /// The class codes that a model with these names gives to data with the names `given`. Labels that do not occur
     /// always fit.
     ///
     /// # Errors

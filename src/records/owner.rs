@@ -1,20 +1,19 @@
 //! The owner of a stored thing.
 //!
-//! Every stored thing has an owner from the first schema on. Keys, quotas and tenants therefore need no
-//! rewrite of stored data. This module does not know how a caller becomes an owner. A client with an API key
-//! owns things under the id of the key.
+//! Every stored thing has had an owner since the first schema, so keys, quotas and tenants need no rewrite of stored
+//! data. How a caller becomes an owner is not known here. A client with an API key owns things under the id of its
+//! key.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The owner of a stored thing. No client sees things of another owner.
+/// The owner of a stored thing. No client sees the things of another owner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Owner(String);
 
 impl Owner {
-    /// The owner with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())

@@ -1,7 +1,7 @@
 //! Pages of lists, newest item first.
 //!
-//! A page begins after the last id of the previous page. Ids are in time order and never change. A new item
-//! belongs before the first page, so a client that pages through a list sees no item twice and misses none.
+//! A page begins after the last id of the previous one. Ids are in time order and never change, and new items come
+//! before the first page, so a client that pages through a list sees no item twice and misses none.
 
 use std::fmt;
 use std::str::FromStr;
@@ -106,8 +106,7 @@ pub struct Slice<T, K: Kind> {
 }
 
 impl<T, K: Kind> Slice<T, K> {
-    /// Makes a slice from a query for one item more than the page holds. The surplus item shows that more
-    /// items follow.
+    /// Makes a slice from a query for one item more than the page holds. If that item exists, there is another page.
     pub fn from_one_more(mut items: Vec<T>, page: &Page<K>, id: impl Fn(&T) -> Id<K>) -> Self {
         let limit = page.limit as usize;
         let more = items.len() > limit;

@@ -43,7 +43,7 @@ pub enum WaitsFor {
     Worker,
 }
 
-/// A job that waits for a worker. A job whose parts wait is represented by the first of these parts.
+/// A job that waits for a worker. A job with waiting parts is represented by the first of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaitingJob {
     pub id: JobId,
@@ -51,13 +51,13 @@ pub struct WaitingJob {
     pub memory_bytes: u64,
     /// The schema of the stored request.
     pub spec_schema: u32,
-    /// The end of the pause, if the job pauses.
+    /// Until when the job pauses, if it does.
     pub not_before: Option<Timestamp>,
 }
 
 impl WaitingJob {
-    /// The reason why the job waits, as far as the processes tell. `first` is the job of the same owner that goes
-    /// first among the jobs that fit into [`Self::memory_bytes_free`].
+    /// Why the job waits, as far as the processes tell. `first` is the job of the same owner that goes first among
+    /// those that fit into [`Self::memory_bytes_free`].
     #[must_use]
     pub fn reason(&self, processes: &[Process], first: Option<JobId>) -> WaitsFor {
         if computing(processes).next().is_none() {
@@ -86,7 +86,7 @@ impl WaitingJob {
             .filter(fits)
     }
 
-    /// The largest memory that a process which reads the job has free, in bytes.
+    /// The largest free memory, in bytes, of any process that can read the job.
     #[must_use]
     pub fn memory_bytes_free(&self, processes: &[Process]) -> u64 {
         let free = self

@@ -1,7 +1,7 @@
 //! The policy of the scheduler: the order of jobs, the shares of owners, and the yielding of running jobs.
 //!
-//! The policy is pure: seconds and shares are arguments. The statements of `storage/sql/claims.rs` and
-//! `storage/sql/shares.rs` select by the same order. The scheduler of `jobs` measures the seconds.
+//! It is a set of pure functions of seconds and shares. The scheduler of `jobs` measures the seconds, and the
+//! statements of `storage/sql/claims.rs` and `storage/sql/shares.rs` select by the same order.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,8 @@ pub const LEAD_SECONDS_MAX: f64 = 4.0;
 /// One of so many claims of an owner takes the oldest job instead of the first.
 pub const CLAIMS_BETWEEN_OLDEST: u32 = 8;
 
-/// The price of a claim in seconds, charged to the owner. A worker needs about this time to prepare a job and
-/// to write its end. Without this price the owner of jobs that fail at once would pay nothing and go first
-/// for ever.
+/// The price of a claim in seconds, charged to the owner: about as long as a worker needs to prepare a job and to
+/// write its end. Without it, the owner of jobs that fail at once would pay nothing and go first for ever.
 pub const CLAIM_SECONDS: f64 = 0.02;
 
 /// The shortest time that a job computes before it yields.
@@ -28,7 +27,7 @@ pub const SLICE_SECONDS_MIN: f64 = 2.0;
 /// lost.
 const SLICE_SWITCHES: f64 = 20.0;
 
-/// A suspect becomes an ordinary job after so many seconds beyond its last point of death.
+/// A suspect becomes an ordinary job after so many computed seconds beyond the point of its last death.
 pub const PROBATION_SECONDS: f64 = 30.0;
 
 /// Number of deaths in a row that make a job a suspect.
@@ -110,7 +109,7 @@ impl TryFrom<f64> for Weight {
     }
 }
 
-/// The place of a job among the jobs of its owner. The least goes first.
+/// The place of a job among those of its owner. The least goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     /// The negated priority of the client.
@@ -131,8 +130,8 @@ impl Rank {
         }
     }
 
-    /// Whether a waiting job of this rank takes the place of a running job of the same owner. Jobs of the
-    /// same priority and level never do, because they would change places for ever.
+    /// Whether a waiting job of this rank takes the place of a running job of the same owner. Jobs of equal priority
+    /// and level never do, because they would change places for ever.
     #[must_use]
     pub fn displaces(&self, running: &Self) -> bool {
         (self.before, self.level) < (running.before, running.level)
@@ -158,10 +157,9 @@ impl JobsAhead {
         self.own.is_some_and(|own| own.displaces(running)) || self.other.is_some_and(leads)
     }
 
-    /// Adds a parked job of the same process to the line. A parked job waits like a claimable job.
+    /// Adds a parked job of the same process to the line, in which it waits like a claimable one.
     ///
-    /// `virtual_seconds` are those of the job's owner. `own` is the job's rank if that owner is the owner of
-    /// the line.
+    /// `virtual_seconds` are those of the job's owner. `own` is the job's rank if this is the line of that owner.
     #[must_use]
     pub fn joined_by(self, virtual_seconds: f64, own: Option<Rank>) -> Self {
         match own {
@@ -200,20 +198,20 @@ impl JobsAhead {
 /// A parked job as its process sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParkedPlace {
-    /// The line of its owner.
+    /// The jobs ahead of those of its owner.
     pub line: JobsAhead,
     /// Its rank when it parked.
     pub rank: Rank,
     /// Whether its owner is also the owner of the running job.
     pub is_own: bool,
-    /// Whether its state can be stored. A job without a storable state stays in its process.
+    /// Whether its state can be stored. Otherwise the job cannot leave its process.
     pub has_state: bool,
 }
 
 /// Whether a running job that has had its slice yields.
 ///
-/// A process with `parked_max` parked jobs parks one more job only to resume another one. Such a process
-/// ignores claimable jobs if the states of all its parked jobs can be stored.
+/// A process with `parked_max` parked jobs parks another only to resume one of them. It therefore ignores claimable
+/// jobs, as long as the states of all its parked jobs can be stored.
 #[must_use]
 pub fn yields(line: JobsAhead, running: &Rank, parked: &[ParkedPlace], parked_max: usize) -> bool {
     let stores = parked.len() >= parked_max && parked.iter().all(|parked| parked.has_state);
@@ -242,10 +240,10 @@ fn first_of(parked: impl Iterator<Item = (usize, ParkedPlace)>) -> Option<(usize
     })
 }
 
-/// The parked job that resumes when a permit is free, by its index. `None` while a claimable job goes first.
+/// The parked job that resumes when a permit is free, by its index, or `None` while a claimable job goes first.
 ///
-/// If more jobs are parked than `parked_max`, one of them resumes in any case. A job without a storable state
-/// is preferred. The other jobs can return to the queue.
+/// If more than `parked_max` jobs are parked, one of them resumes in any case, preferably one whose state cannot be
+/// stored, because the others can return to the queue.
 #[must_use]
 pub fn resumes(parked: &[ParkedPlace], parked_max: usize) -> Option<usize> {
     if parked.len() > parked_max {

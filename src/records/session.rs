@@ -1,4 +1,4 @@
-//! A stored session: its request, its position, its last snapshot and the examples since that snapshot.
+//! A stored session: its request, its position, its last snapshot and the examples since then.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use super::owner::Owner;
 use super::time::Timestamp;
 use super::train::{LearnerSpec, StopSpec};
 
-/// The request of a session. With the examples, the request suffices to repeat the training.
+/// The request of a session. With the examples, it suffices to repeat the training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {
     /// The learner and its parameters.
@@ -38,7 +38,6 @@ pub struct SessionSpec {
 pub struct SessionRecord {
     pub id: SessionId,
     pub owner: Owner,
-    /// The request of the session.
     pub spec: SessionSpec,
     /// Number of examples learnt.
     pub position: u64,
@@ -98,11 +97,11 @@ pub struct StoredSession {
     pub log: Vec<Vec<u8>>,
 }
 
-/// Examples that a session has learnt and the store has yet to write.
+/// Examples that a session has learnt and the store has not written yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionAppend {
     pub id: SessionId,
-    /// Position of the session before these examples. The write has no effect if the stored position differs.
+    /// Position of the session before these examples. If the stored position differs, nothing is written.
     pub position: u64,
     /// The counts after these examples.
     pub tally: SessionTally,
@@ -113,9 +112,9 @@ pub struct SessionAppend {
 /// The form in which the store keeps the learnt examples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LogEntry {
-    /// The packed examples. They are learnt again when the session is restored.
+    /// The packed examples, which are learnt again when the session is restored.
     Examples(Vec<u8>),
-    /// The state after the examples. It replaces the log so far.
+    /// The state after the examples, which replaces the log so far.
     Snapshot(Vec<u8>),
 }
 
@@ -132,8 +131,8 @@ const PLANES_SHIFT: u32 = 4;
 /// Packs the first `rows` examples of some data as bytes, with the digest of all data of the request, if it is kept.
 ///
 /// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), the
-/// class codes (1 bit each in each plane) and the rows. Dense rows are bits in bytes or doubles. A sparse row is the
-/// number of its active features, their numbers (4 bytes each), and their values as doubles unless the rows are
+/// class codes (1 bit each in each plane) and the rows. Dense rows are bits in bytes, or doubles. A sparse row is the
+/// number of its active features, their indices (4 bytes each), and their values as doubles unless the rows are
 /// Boolean. All numbers are little-endian.
 #[must_use]
 pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
@@ -194,8 +193,8 @@ fn push_bits(bytes: &mut Vec<u8>, bits: &BitVector) {
     bytes.extend(words.take(bits.n().div_ceil(8)));
 }
 
-/// The examples that [`pack`] packed, for rows of `n` features, and the digest beside them; `None` if the bytes are not
-/// packed examples.
+/// The examples that [`pack`] packed, for rows of `n` features, and the digest stored with them; `None` if the bytes
+/// are not packed examples.
 #[must_use]
 pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
     let (&kind, rest) = bytes.split_first()?;

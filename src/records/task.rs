@@ -1,7 +1,6 @@
 //! The request of a job of any kind, without the rows of its data.
 //!
-//! The store keeps this request in the same form. The request, the data and the seed suffice to repeat the
-//! work.
+//! The store keeps it in the same form. Together with the data and the seed, it suffices to repeat the work.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -154,8 +153,7 @@ impl TaskSpec {
 }
 
 impl JobSpec {
-    /// The request of one subjob of this job and the subjob's own seed, if there is one. `None` if the job has no
-    /// such subjob.
+    /// The request of one subjob of this job, and its own seed if it has one. `None` if the job has no such subjob.
     pub fn subjob(&self, index: u32, subjobs: u32) -> Option<(Self, Option<u64>)> {
         let (mut seed, mut data) = (None, self.data.clone());
         let task = match &self.task {

@@ -1,7 +1,7 @@
 //! Times in milliseconds, and the clock that gives them.
 //!
-//! A time is written in RFC 3339 with milliseconds and `Z`. This module does not read the system clock. Code
-//! that needs the time takes a [`Clock`] as a parameter.
+//! A time is written in RFC 3339 with milliseconds and `Z`. The system clock is never read here: code that needs the
+//! time takes a [`Clock`] as a parameter.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -15,8 +15,8 @@ use time::{OffsetDateTime, UtcDateTime};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 
-/// A point in time, in milliseconds since the start of 1970 (UTC). The range is the years 0 to 9999, because
-/// RFC 3339 can write only these.
+/// A point in time, in milliseconds since the start of 1970 (UTC), within the years 0 to 9999 because RFC 3339 can
+/// write no others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -30,8 +30,7 @@ const WRITTEN: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
 impl Timestamp {
-    /// The time `milliseconds` after the start of 1970. A time outside the years 0 to 9999 becomes the
-    /// nearest time in this range.
+    /// The time `milliseconds` after the start of 1970, clamped to the years 0 to 9999.
     #[must_use]
     pub fn from_milliseconds(milliseconds: i64) -> Self {
         Self(milliseconds.clamp(EARLIEST, LATEST))
@@ -96,16 +95,15 @@ impl utoipa::PartialSchema for Timestamp {
 
 impl utoipa::ToSchema for Timestamp {}
 
-/// The source of the time.
 pub trait Clock: Send + Sync {
-    /// The current time. The time may jump forwards and backwards, as system clocks do.
+    /// The current time, which may jump forwards and backwards as system clocks do.
     fn now(&self) -> Timestamp;
 
-    /// The running time of the clock, or somewhat less. The value neither decreases nor jumps.
+    /// How long the clock has run, or somewhat less. It neither decreases nor jumps.
     fn elapsed(&self) -> Duration;
 }
 
-/// A clock for tests that stands still until it is moved.
+/// A clock for tests, which stands still until it is moved.
 #[derive(Debug)]
 pub struct ManualClock {
     reading: AtomicI64,
@@ -113,7 +111,6 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock that shows `start`.
     #[must_use]
     pub fn new(start: Timestamp) -> Self {
         Self {

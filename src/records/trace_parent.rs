@@ -1,5 +1,5 @@
-//! The position of a piece of work in a distributed trace, as the header `traceparent` of the W3C recommendation
-//! "Trace Context" carries it.
+//! The position of a piece of work in a distributed trace, in the form of the header `traceparent` (W3C
+//! recommendation "Trace Context").
 
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroU128};

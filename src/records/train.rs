@@ -51,7 +51,7 @@ pub struct TrainSpec {
 }
 
 impl TrainSpec {
-    /// The training of the learner of this name without any choice of the client.
+    /// The training of the learner of this name with no choices by the client.
     pub fn of_defaults(name: &str) -> Self {
         Self {
             learner: LearnerSpec::of_defaults(name),
@@ -66,7 +66,8 @@ impl TrainSpec {
 /// The place of a training in a grid or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AmongSpec {
-    /// Number of trainings whose certificates hold at once. Each may be false with this part of the allowed error.
+    /// Number of trainings whose certificates hold at once. Each may be false with an equal part of the allowed
+    /// error.
     pub trainings: u32,
     /// The fold that is held out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -296,7 +297,8 @@ impl ModelDocument {
     }
 }
 
-/// The stored form of a model: the document, and the receipt of its training. A model file has no receipt.
+/// The stored form of a model: the document, and the receipt of its training. A model that came from a file has no
+/// receipt.
 #[derive(Serialize)]
 pub struct StoredModel {
     #[serde(flatten)]

@@ -1,8 +1,8 @@
-//! Parameters of learners as a request writes them. Decimals are read digit by digit, because a double would
+//! The parameters of learners as a request writes them. Decimals are read digit by digit, because a double would
 //! round them.
 //!
-//! A number that stands for another value than the written one becomes a text, so a stored request reads as it was
-//! sent.
+//! If a number would change its value by being stored as one, it becomes a text, so that a stored request reads as it
+//! was sent.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,11 @@
 //! A consistent copy of an embedded store, taken while other processes use the store.
 //!
-//! The backup first copies the blobs, then the database, and then the blobs that are named only in the copied
-//! database. A blob is written before its row and deleted after its row. If a row of the copied database
-//! names a blob that was never seen, its job or dataset appeared and disappeared during the backup, and the
-//! row is deleted from the copy. The copy contains everything that was acknowledged before the backup began
-//! and not deleted meanwhile. The backup locks nothing.
+//! The backup copies the blobs, then the database, and then the blobs that only the copied database names. A blob is
+//! written before its row and deleted after it. If a row of the copy names a blob that the backup never saw, its job
+//! or dataset appeared and disappeared meanwhile, and the row is deleted from the copy. The copy therefore holds
+//! everything that was acknowledged before the backup began and not deleted since. The backup locks nothing.
 //!
-//! The copy is written under another name. It gets its own name after the whole copy is on disk.
+//! The copy is built under another name and gets its own only when all of it is on disk.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -19,7 +18,6 @@ use super::data_dir::{BLOBS, DATABASE, LOCK, make_private_directory, private};
 use super::error::StoreError;
 use super::sqlite::backup::{self as database, DatabaseCopy};
 
-/// Contents of a finished copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backup {
     /// Number of blobs.
@@ -28,11 +26,10 @@ pub struct Backup {
     pub bytes: u64,
     /// Number of jobs and datasets that appeared and disappeared during the backup and are not in the copy.
     pub passed: u64,
-    /// Blobs that rows name but the store has lost. The store is damaged, and so is the copy.
+    /// Blobs that rows name but the store has lost: the store is damaged, and so is the copy.
     pub lost: Vec<String>,
 }
 
-/// Errors of a backup.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The store is not embedded.
@@ -80,14 +77,14 @@ pub enum BackupError {
     },
 }
 
-/// Copies the store in `data_dir` to the directory `target`, which must be missing or empty. The copy is a
-/// data directory that the server can open.
+/// Copies the store in `data_dir` to the directory `target`, which must be missing or empty. The copy is a data
+/// directory that the server can open.
 ///
 /// Some steps block the thread.
 ///
 /// # Errors
-/// The reason of the failure. No copy has the name `target` then, unless the disk failed at the last rename
-/// and again when that rename was undone.
+/// The reason of the failure. There is then no copy under the name `target`, unless the disk failed at the last
+/// rename and again when that was undone.
 pub async fn backup(data_dir: &Path, target: &Path) -> Result<Backup, BackupError> {
     if !data_dir.join(DATABASE).is_file() {
         return Err(BackupError::NoStore(shown(data_dir)));

@@ -1,8 +1,8 @@
-//! The data directory of an embedded store, and the lock of the processes that share the directory.
+//! The data directory of an embedded store, and the lock of the processes that share it.
 //!
-//! Each process holds a shared lock on the file `lock`. A process that finds no other process holds the lock
-//! exclusively while it starts. Meanwhile it may return the leases of a killed process to the queue at once,
-//! without waiting for their expiry. The lock ends with the process, however the process ends.
+//! Each process holds a shared lock on the file `lock`. While a process starts and finds no other, it holds the lock
+//! exclusively, and may then return the leases of a killed process to the queue without waiting for their expiry. The
+//! lock ends with the process, however that ends.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -17,7 +17,7 @@ pub(super) const DATABASE: &str = "halfspace.sqlite";
 /// The directory of the local blobs.
 pub(super) const BLOBS: &str = "blobs";
 
-/// An open data directory. Dropping it releases the lock.
+/// An open data directory, whose lock is released when it is dropped.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -31,15 +31,14 @@ pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
 }
 
 impl DataDir {
-    /// Opens and locks the directory. The lock is exclusive if no other process uses the directory, and
-    /// shared otherwise. If another process holds the exclusive lock, waits for the [`DataDir::share`] of
-    /// that process. A missing directory is created with access for its owner only.
+    /// Opens and locks the directory, exclusively if no other process uses it and shared otherwise. If another
+    /// process holds the exclusive lock, this waits for its [`DataDir::share`]. A missing directory is created with
+    /// access for its owner only.
     ///
     /// Blocks its thread.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be created, read or
-    /// locked.
+    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be created, read or locked.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         make_private_directory(path)?;
         let mut options = OpenOptions::new();
@@ -67,7 +66,7 @@ impl DataDir {
         self.alone
     }
 
-    /// Admits other processes. Call this after all actions that only a sole process may do.
+    /// Admits other processes. First do everything that only a sole process may do.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when the lock cannot be changed.
@@ -82,7 +81,6 @@ impl DataDir {
         Ok(())
     }
 
-    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -129,8 +127,7 @@ impl DataDir {
     }
 }
 
-/// A place for temporary files without names. The system deletes such a file when it is closed, also when the
-/// process dies.
+/// A place for temporary files without names, which the system deletes when they are closed or the process dies.
 #[derive(Clone, Debug)]
 pub struct ScratchDir {
     directory: PathBuf,
@@ -153,8 +150,7 @@ impl ScratchDir {
     }
 }
 
-/// Creates a directory and its ancestors with access for their owner only. An existing directory keeps its
-/// mode.
+/// Creates a directory and its ancestors with access for their owner only. An existing one keeps its mode.
 pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,5 +1,5 @@
-//! The setting that selects the database. The setting may hold a password. It is therefore stored unparsed,
-//! parsed only here, and displayed only in parts that are known to be no secret.
+//! The setting that selects the database. It may hold a password, so it is stored unparsed, parsed only here, and
+//! displayed only in parts that are known to be no secret.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -12,7 +12,6 @@ use super::postgres::PostgresUrl;
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
-/// The place of the records.
 #[derive(Clone, Debug)]
 pub enum DatabaseLocation {
     /// The embedded database, a file in the data directory.
@@ -27,7 +26,7 @@ impl DatabaseUrl {
         Self("sqlite".to_owned())
     }
 
-    /// Parses the setting. The password applies to a URL without a password.
+    /// Parses the setting. `password` applies to a URL without one.
     ///
     /// # Errors
     /// The mistake in the setting, without any part that could be a password.

@@ -1,8 +1,7 @@
 //! Leases on callbacks, and the outcomes of deliveries.
 //!
-//! A callback is owed from the transaction in which its job ends. The delivering worker holds the callback by
-//! a lease that expires. A crash therefore delays a callback and loses none, but the receiver may be notified
-//! twice.
+//! The transaction that ends a job also makes its callback due. A worker delivers it under a lease that expires, so a
+//! crash delays a callback but loses none. The receiver may be notified twice.
 
 use std::time::Duration;
 
@@ -10,8 +9,8 @@ use crate::records::{Callback, Job, JobId, Owner};
 
 use super::lease::WorkerId;
 
-/// A callback that was claimed more often is given up when due again. About ten deliveries may fail, so the
-/// other claims were interrupted, probably by a crash of their process.
+/// A callback that was claimed more often is given up when it is due again. About ten deliveries may fail, so the other
+/// claims were interrupted, probably by a crash of their process.
 pub const CALLBACK_CLAIMS_MAX: u32 = 100;
 
 /// The right to deliver one callback and to write the outcome.
@@ -19,12 +18,12 @@ pub const CALLBACK_CLAIMS_MAX: u32 = 100;
 pub struct CallbackLease {
     pub job: JobId,
     pub worker: WorkerId,
-    /// Number of claims of the callback, this claim included. This number never repeats.
+    /// Number of claims of the callback, including this one. It never repeats.
     pub claim: u32,
 }
 
-/// What already holds its share of the deliveries of a process, or has not answered lately. A claim passes over the
-/// callbacks that are named here.
+/// The owners, hosts and URLs that already have their share of the deliveries of a process, or have not answered
+/// lately. A claim passes over their callbacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyReceivers {
     pub owners: Vec<Owner>,
@@ -49,7 +48,6 @@ pub struct CallbackClaim {
 }
 
 impl CallbackClaim {
-    /// The host of the receiver.
     #[must_use]
     pub fn host(&self) -> String {
         Callback::new(self.url.as_str()).host()

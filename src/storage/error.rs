@@ -1,7 +1,6 @@
-//! Errors of the store, classified by the reaction of the caller.
+//! Errors of the store, classified by how the caller should react.
 //!
-//! This module knows no driver, because each backend maps its errors to [`StoreError`]. The module does not
-//! know HTTP either.
+//! This module knows no driver, because each backend maps its errors to [`StoreError`], and no HTTP.
 
 use std::error::Error;
 use std::io;
@@ -15,9 +14,9 @@ pub type Source = Box<dyn Error + Send + Sync>;
 /// Result of a store method.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Error of a store operation. A failed operation has changed nothing, except that a write may have succeeded
-/// in spite of [`StoreError::Unavailable`]: only the answer is missing then. The documentation of `Store`
-/// names the writes that may be repeated.
+/// Error of a store operation. A failed operation has changed nothing, with one exception: after
+/// [`StoreError::Unavailable`] a write may have succeeded although its answer is missing. The documentation of
+/// `Store` says which writes may be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store does not answer now. A later attempt may succeed.
@@ -35,7 +34,7 @@ pub enum StoreError {
          {supported}; use a newer program"
     )]
     Newer { found: i64, supported: i64 },
-    /// A version of this program with another schema of the same number has made the store.
+    /// The store was made by a version of this program whose schema of the same number differs.
     #[error(
         "the store has the schema of another development version of halfspace, which this version cannot read; \
          keep the store for that version, and start with an empty data directory and database"
@@ -91,8 +90,8 @@ impl From<io::Error> for StoreError {
     }
 }
 
-/// For writers, whose errors must have this type. The conversion back restores the same `StoreError`. The kind tells
-/// a full store to code that knows no `StoreError`.
+/// For writers, whose errors must have this type. The conversion back restores the same `StoreError`, and the kind
+/// tells code that knows no `StoreError` that the store is full.
 impl From<StoreError> for io::Error {
     fn from(error: StoreError) -> Self {
         match error {

@@ -1,14 +1,13 @@
-//! The record of all operations on leases. A checker can tell from this record whether the store has kept its
-//! promises on jobs.
+//! Records all operations on leases, so that a checker can tell whether the store has kept its promises on jobs.
 //!
-//! An operation on a job is two trace events of the target `halfspace::history`: a `call` before the query
-//! and an `answer` after the query. Both carry the number of the operation in this process, and the monotonic
-//! time in nanoseconds, which all processes of a machine share. A call without an answer, or with the outcome
-//! `error`, may have taken effect. A `note` has neither number nor answer. It records an effect inside a
-//! transaction that is about to commit, or an action of the worker itself.
+//! An operation on a job is two trace events of the target `halfspace::history`: a `call` before the query and an
+//! `answer` after it. Both carry the number of the operation in this process, and the monotonic time in nanoseconds,
+//! which all processes of a machine share. A call without an answer, or with the outcome `error`, may have taken
+//! effect. A `note` has neither number nor answer: it records an effect inside a transaction that is about to commit,
+//! or an action of the worker itself.
 //!
-//! The target is off by default, and then nothing is computed for it. `--log halfspace::history=trace` turns
-//! the target on. No code here reads the record: the checker belongs to the tests.
+//! The target is off by default, and then nothing is computed for it. `--log halfspace::history=trace` turns it on.
+//! Nothing here reads the record, since the checker belongs to the tests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,7 +48,7 @@ pub(super) fn released(job: JobId, claim: u32) {
     });
 }
 
-/// The store ends a job itself, in a transaction that is not committed yet. No worker finishes the job.
+/// The store itself ends a job that no worker finishes, in a transaction that is not committed yet.
 pub(super) fn ended(job: JobId, status: Status, at: Timestamp) {
     note(|| Facts {
         status: Some(status),
@@ -58,7 +57,7 @@ pub(super) fn ended(job: JobId, status: Status, at: Timestamp) {
     });
 }
 
-/// Known facts of an operation. Absent facts do not apply to the operation.
+/// Known facts of an operation. Those that are absent do not apply to it.
 #[derive(Default)]
 pub(super) struct Facts<'a> {
     pub operation: Option<&'static str>,

@@ -1,10 +1,9 @@
 //! Leases of workers on jobs, and the outcomes of fenced writes.
 //!
-//! A worker holds a job by a lease that expires. Slow is not dead: a frozen worker may wake up after another
-//! worker has taken its job. Every write of a worker therefore names its lease, and a write under a lost
-//! lease changes nothing.
+//! A worker holds a job by a lease that expires. Slow is not dead: a frozen worker may wake up after another one has
+//! taken its job. Every write of a worker therefore names its lease, and changes nothing once the lease is lost.
 //!
-//! This module holds types only. The statements are in [`super::sql`].
+//! There are only types here; the statements are in [`super::sql`].
 
 use std::fmt;
 
@@ -17,7 +16,6 @@ use crate::records::{Job, JobError, JobId, Model, Progress, Status, Timestamp};
 pub struct WorkerId(String);
 
 impl WorkerId {
-    /// The worker with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
@@ -43,9 +41,8 @@ pub struct Lease {
     pub worker: WorkerId,
     /// The attempt under this lease, from 1.
     pub attempt: u32,
-    /// Number of claims of the job, this claim included. This number never repeats. The attempt may repeat,
-    /// because a job that returns to the queue unharmed gets its attempt back and the same worker may take
-    /// the job again.
+    /// Number of claims of the job, including this one. It never repeats. The attempt may: a job that returns to the
+    /// queue unharmed gets its attempt back, and the same worker may take it again.
     pub claim: u32,
 }
 
@@ -54,17 +51,17 @@ pub struct Lease {
 pub struct Claim {
     pub job: Job,
     pub lease: Lease,
-    /// Present if the job must run alone in its process, because processes died while they computed this job.
+    /// Present if the job must run alone in its process, because processes have died while they computed it.
     pub alone: Option<Alone>,
     /// Seconds that the last change of workers cost.
     pub switch_seconds: f64,
 }
 
-/// A suspect: a job whose processes have died.
+/// A suspect: a job under which processes have died.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alone {
-    /// The computed seconds at the latest death. The job is ordinary again
-    /// [`PROBATION_SECONDS`](crate::records::schedule::PROBATION_SECONDS) later.
+    /// The computed seconds at the latest death. The job is ordinary again after
+    /// [`PROBATION_SECONDS`](crate::records::schedule::PROBATION_SECONDS) more.
     pub death_seconds: f64,
 }
 
@@ -73,7 +70,7 @@ pub struct Alone {
 pub struct Spent {
     /// Seconds of all attempts.
     pub seconds: f64,
-    /// The part of these seconds since the last report. The owner's share is charged with this part.
+    /// The part of these seconds since the last report, with which the owner's share is charged.
     pub unpaid_seconds: f64,
     /// The present level of the job.
     pub level: u32,
@@ -149,13 +146,13 @@ pub struct JobEnd {
 pub enum CancelOutcome {
     /// The job was queued and has ended without a result.
     Cancelled(Job),
-    /// The job has begun or has a checkpoint. A worker will end the job.
+    /// The job has begun or has a checkpoint, so a worker will end it.
     Requested(Job),
     /// The cancel was requested before, or the job is already cancelled.
     AlreadyRequested(Job),
     /// The job has succeeded or failed.
     Ended(Job),
-    /// The job is a subjob of this parent and can only be cancelled with the parent.
+    /// The job is a subjob of this parent, and can only be cancelled with it.
     SubjobOf {
         parent: JobId,
     },
@@ -171,7 +168,7 @@ pub enum DeleteOutcome {
     },
     /// The job is queued or running.
     NotEnded,
-    /// The job is a subjob of this parent and can only be deleted with the parent.
+    /// The job is a subjob of this parent, and can only be deleted with it.
     SubjobOf {
         parent: JobId,
     },
@@ -185,7 +182,7 @@ pub enum DeleteDatasetOutcome {
     Deleted {
         data_key: String,
     },
-    /// A job that has not ended reads the dataset. Other jobs may read the dataset as well.
+    /// A job that has not ended reads the dataset. There may be more of them.
     Pinned {
         job: JobId,
     },
@@ -195,7 +192,7 @@ pub enum DeleteDatasetOutcome {
 /// The jobs that a sweep deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Number of deleted jobs. If this equals the limit of the sweep, more jobs may remain.
+    /// Number of deleted jobs. If it equals the limit of the sweep, more may remain.
     pub jobs: u64,
     /// Keys of their blobs, which the caller deletes.
     pub data_keys: Vec<String>,

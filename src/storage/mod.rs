@@ -1,23 +1,21 @@
 //! Persistent storage: the [`Store`] over two databases, and blobs beside the database.
 //!
-//! Storage knows records, SQL and files. It decides nothing about learning or HTTP, and it starts no work of
-//! its own: the module `jobs` claims jobs, renews leases and sweeps. All SQL of the program is below this
+//! Storage knows records, SQL and files. It decides nothing about learning or HTTP and starts no work of its own:
+//! claiming jobs, renewing leases and sweeping is up to the module `jobs`. All SQL of the program is below this
 //! module.
 //!
 //! - [`Store`] stores records. `tests/it/store_contract.rs` tests its contract on both databases.
-//! - [`sql`] holds the methods of the store. Its statements serve both databases.
-//! - [`sqlite`] opens the embedded database and [`postgres`] the shared one. [`database_url`] selects between
-//!   them.
+//! - [`sql`] holds the methods of the store, each in the file of its subject with its statements. They serve both
+//!   databases.
+//! - [`sqlite`] opens the embedded database and [`postgres`] the shared one. [`database_url`] selects between them.
 //! - [`data_dir`] is the directory of the embedded database and of local blobs.
-//! - [`backup`] copies an embedded store while the server uses the store.
+//! - [`backup`] copies an embedded store while the server uses it.
 //! - `reserve` keeps disk space free for cancels and deletions beside an embedded database.
 //! - [`blobs`] stores packed data, which are too large for rows.
 //! - [`quota`] defines the limits of owners.
 //! - [`lease`] defines the leases on jobs, [`delivery`] the leases on callbacks, and [`error`] the errors.
 //! - [`terms`] holds the other arguments and outcomes of the store.
 //! - [`history`] records the operations on leases for the tests.
-//!
-//! A method of the store stands with its statements in the file of its subject below [`sql`].
 
 pub mod backup;
 pub mod blobs;

@@ -1,15 +1,13 @@
-//! Quotas: the counted quantities, the limits of each owner and of all owners together, and the check against
-//! them.
+//! Quotas: what is counted, the limits of each owner and of all owners together, and the check against them.
 //!
-//! The quotas count three quantities:
+//! Three quantities are counted:
 //!
-//! - queued jobs, without the jobs that are computed before they are stored and without running jobs;
+//! - queued jobs, without running jobs and those that are computed before they are stored;
 //! - sessions;
-//! - stored bytes: of datasets, of the data of jobs that have not ended, of the documents of models, and of
-//!   the snapshots and logs of sessions.
+//! - stored bytes: of datasets, of the data of jobs that have not ended, of the documents of models, and of the
+//!   snapshots and logs of sessions.
 //!
-//! The results of a stored job are stored even beyond the limits, since the job was accepted. A job also
-//! returns to the queue beyond the limits.
+//! Once a job is accepted, its results are stored even beyond the limits, and it may return to the queue beyond them.
 
 /// The counted quantities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,8 +110,8 @@ pub enum Limit {
 }
 
 impl OverQuota {
-    /// Whether the insert alone exceeds the limit, so that waiting does not help. A single job or session is
-    /// never final, because a limit of 0 may be temporary.
+    /// Whether the insert alone exceeds the limit, so that waiting does not help. For a single job or session it
+    /// never counts as final, because a limit of 0 may be temporary.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.asked > self.max.max(1)
@@ -145,8 +143,8 @@ impl Limit {
 }
 
 impl QuotaStanding {
-    /// Checks whether `asked` fits within the limits in addition to the present usage. A quantity of 0 fits
-    /// every limit. The limits of the owner come first.
+    /// Checks whether `asked` fits within the limits in addition to the present usage. The limits of the owner come
+    /// first. A quantity of 0 fits every limit.
     ///
     /// # Errors
     /// The first limit that would be exceeded.
@@ -164,8 +162,8 @@ impl QuotaStanding {
         Ok(())
     }
 
-    /// The limits that `asked` could exceed together with so many concurrent inserts of at most
-    /// [`Usage::SMALL`]. An insert that is larger than this itself is near both limits.
+    /// The limits that `asked` could exceed together with so many concurrent inserts of at most [`Usage::SMALL`]. If
+    /// it is itself larger than that, it counts as near both limits.
     pub(super) fn near_limit(&self, asked: &Usage, others: u64) -> Limited {
         let larger = asked.with(&Usage::SMALL, |asked, small| u64::from(asked > small));
         if larger != Usage::default() {

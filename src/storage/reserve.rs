@@ -1,13 +1,13 @@
-//! Disk space that is reserved for writes that must succeed when the disk is full.
+//! Disk space reserved for writes that must succeed when the disk is full.
 //!
-//! SQLite needs space in its log even to delete a row. A file of [`BYTES`] without content therefore lies
-//! beside the embedded database. When a cancel, a deletion or the end of a job finds the disk full, the file
-//! is emptied and the write is retried. From then on the store refuses new data, which would consume the
-//! freed space, until the whole file fits on the disk again.
+//! SQLite needs space in its log even to delete a row, so a file of [`BYTES`] without content lies beside the
+//! embedded database. When a cancel, a deletion or the end of a job finds the disk full, the file is emptied and the
+//! write retried. From then on the store refuses new data, which would consume the freed space, until the whole file
+//! fits on the disk again.
 //!
-//! The file itself is the state, so all processes of a directory see the same state. A full-length file is a
-//! held reserve, and an empty file is a released reserve. A missing file means that the reserve never fitted
-//! on the disk: then nothing is reserved and nothing is refused.
+//! The file itself is the state, which makes it the same for all processes of a directory. A file of full length is a
+//! held reserve, an empty one a released reserve. If it is missing, it never fitted on the disk: then nothing is
+//! reserved and nothing is refused.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -58,7 +58,7 @@ impl Reserve {
         }
     }
 
-    /// Releases the disk space. Returns whether a reserve file exists, so that a retry makes sense.
+    /// Releases the disk space. Returns whether there is a reserve file, so that a retry makes sense.
     pub fn release(&self) -> bool {
         let given_up = || -> io::Result<bool> {
             let file = OpenOptions::new().write(true).open(&self.path)?;

@@ -13,7 +13,7 @@ pub struct JobFilter {
     pub status: Option<Status>,
     pub task: Option<String>,
     pub learner: Option<String>,
-    /// The parent whose subjobs are listed. Without a parent, the list has only jobs that are no subjobs.
+    /// The parent whose subjobs are listed. Without one, the list leaves subjobs out.
     pub parent: Option<JobId>,
 }
 
@@ -27,7 +27,7 @@ pub struct ModelFilter {
 /// Terms of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimTerms {
-    /// The lease expires after so many seconds without a heartbeat. Another worker may then take the job.
+    /// The lease expires after so many seconds without a heartbeat, and another worker may take the job.
     pub lease_seconds: u32,
     /// A claim passes over jobs that need more memory.
     pub memory_bytes_max: u64,
@@ -38,7 +38,7 @@ pub struct ClaimTerms {
 pub struct ReleaseTerms {
     /// A job fails as `poisoned` after so many deaths of processes that ran the job alone.
     pub deaths_max: u32,
-    /// The pause after the first death. Each further death doubles the pause, up to 60 times the first.
+    /// The pause after the first death. Each further one doubles it, up to 60 times the first.
     pub pause_seconds: f64,
 }
 
@@ -65,7 +65,7 @@ pub struct ProcessReport<'a> {
     pub elapsed: Duration,
 }
 
-/// Upper bound of leases and callback delays, in seconds. A longer one results from a clock jump.
+/// Upper bound of leases and callback delays, in seconds. If one is longer, the clock has jumped.
 pub const SECONDS_AHEAD_MAX: u32 = 2 * 86_400;
 
 /// Outcome of an append to a session.

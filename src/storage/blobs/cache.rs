@@ -1,11 +1,11 @@
-//! Cache of blobs from an object store, for reads by position.
+//! A cache of blobs from an object store, for reads by position.
 //!
-//! A blob is fetched once for any number of readers. The file has no name, so it disappears with the process
-//! and no other process can take a partial file for a whole blob. The total size of the files is limited. To
-//! make space for another blob, the cache drops the least recently used blobs that nobody reads. If every
-//! blob is being read, a new fetch waits.
+//! A blob is fetched once, to a file without a name, for any number of readers. Such a file disappears with its
+//! process, and no other process can mistake a partial one for a whole blob. The total size of the files is limited:
+//! to make space, the cache drops the least recently used blobs that nobody reads, and if every blob is being read, a
+//! new fetch waits.
 //!
-//! `moka` does not fit. That cache reserves no space before a fetch and evicts blobs that are being read.
+//! We do not use `moka`, which reserves no space before a fetch and evicts blobs that are being read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -103,12 +103,12 @@ impl BlobCache {
         }))
     }
 
-    /// Opens a blob if it exists. A blob that is not in the cache is fetched first.
+    /// Opens a blob if it exists. If it is not in the cache, it is fetched first.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when the blob cannot be fetched now, no space becomes free in time, or the
-    /// flag is raised; [`StoreError::Full`] when the disk is full; [`StoreError::Other`] when the blob is
-    /// larger than the limit of the cache.
+    /// [`StoreError::Unavailable`] when the blob cannot be fetched now, no space becomes free in time, or the flag is
+    /// raised; [`StoreError::Full`] when the disk is full; [`StoreError::Other`] when the blob is larger than the
+    /// limit of the cache.
     pub(super) async fn open(
         &self,
         path: &Path,
@@ -136,7 +136,7 @@ impl BlobCache {
         }
     }
 
-    /// Drops a blob that is deleted or overwritten. Its present readers continue.
+    /// Drops a blob that is deleted or overwritten. Those who already read it may go on.
     pub(super) fn forget(&self, path: &Path) {
         let mut blobs = self.0.blobs();
         if let Some(CacheEntry::Here { .. }) = blobs.get(path) {

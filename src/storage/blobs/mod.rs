@@ -1,11 +1,10 @@
 //! Blobs: data too large for rows, stored under keys in a folder or an object store.
 //!
-//! This module does not know the contents of a blob. A blob is written before the record that names it and
-//! deleted after that record. A crash therefore leaves at worst a blob without a record.
+//! The contents of a blob are not known here. A blob is written before the record that names it and deleted after it,
+//! so the worst that a crash leaves is a blob without a record.
 //!
-//! - [`url`] parses the place of the blobs, `s3` sends requests to an object store, and `cache` keeps fetched
-//!   blobs.
-//! - `writer` writes a blob in parts, and `ranged` reads a blob in parts.
+//! - [`url`] parses the place of the blobs, `s3` sends requests to an object store, and `cache` keeps fetched blobs.
+//! - `writer` writes a blob in parts, and `ranged` reads one in parts.
 //! - [`opening`] checks at the start whether a place is usable and belongs to this database.
 //! - [`unfinished`] removes the remains of interrupted writes.
 
@@ -69,7 +68,7 @@ pub struct Blob {
 }
 
 impl Blobs {
-    /// The blobs in a bucket. Sends no request yet. Blobs are fetched for reading to files without names in
+    /// The blobs in a bucket. Sends no request yet. For reading, blobs are fetched to files without names in
     /// `scratch`, which take at most `cache_bytes_max`.
     ///
     /// # Errors
@@ -88,8 +87,8 @@ impl Blobs {
         Ok(Self { store, home })
     }
 
-    /// The blobs in a folder, which is created with access for its owner only if missing. The remains of an
-    /// interrupted write are never listed and never block a later write; see [`unfinished`].
+    /// The blobs in a folder. A missing one is created with access for its owner only. The remains of an interrupted
+    /// write are never listed and never block a later write; see [`unfinished`].
     ///
     /// # Errors
     /// When the folder cannot be created.
@@ -123,8 +122,8 @@ impl Blobs {
         matches!(self.home, BlobBackend::Bucket { .. })
     }
 
-    /// The key of a job's data. The data of the request have attempt 0. Data written by an attempt carry the
-    /// number of that attempt, so that a worker that lost its lease overwrites no other blob.
+    /// The key of a job's data: attempt 0 for those of the request. Data written by an attempt carry its number, so
+    /// that a worker that has lost its lease overwrites no other blob.
     #[must_use]
     pub fn data_key(job: JobId, attempt: u32) -> String {
         format!("jobs/{job}/{attempt}/data")
@@ -136,11 +135,10 @@ impl Blobs {
         format!("datasets/{dataset}/data")
     }
 
-    /// Stores a blob in place of any previous one. The blob is durable when this returns.
+    /// Stores a blob in place of any previous one. It is durable when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Full`] when the disk is full, [`StoreError::Unavailable`] when the blob cannot be
-    /// written.
+    /// [`StoreError::Full`] when the disk is full, [`StoreError::Unavailable`] when the blob cannot be written.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
         let path = parsed(key)?;
         self.forget(&path);
@@ -195,13 +193,12 @@ impl Blobs {
         }
     }
 
-    /// Opens a blob for reads by position, if it exists. In a folder this opens the file. An object store
-    /// answers too slowly for such reads, so its blob is first fetched unless the cache holds the blob.
-    /// Raising the flag stops the fetch.
+    /// Opens a blob for reads by position, if it exists. In a folder this opens the file. An object store answers too
+    /// slowly for such reads, so a blob that is not in the cache is fetched first. Raising the flag stops the fetch.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when the blob cannot be opened or fetched now; [`StoreError::Full`] when
-    /// the disk is full; [`StoreError::Other`] when the blob is larger than the cache.
+    /// [`StoreError::Unavailable`] when the blob cannot be opened or fetched now; [`StoreError::Full`] when the disk
+    /// is full; [`StoreError::Other`] when the blob is larger than the cache.
     pub async fn open(
         &self,
         key: &str,
@@ -222,11 +219,11 @@ impl Blobs {
         }
     }
 
-    /// These ranges of a blob, in order, if the blob exists. Every range must lie within the blob.
+    /// These ranges of a blob, in order, if it exists. Each must be within the blob.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when the blob cannot be read; [`StoreError::Corrupt`] when the blob ends
-    /// before a range does.
+    /// [`StoreError::Unavailable`] when the blob cannot be read; [`StoreError::Corrupt`] when it ends before a range
+    /// does.
     pub async fn get_ranges(
         &self,
         key: &str,
@@ -264,7 +261,7 @@ impl Blobs {
         }
     }
 
-    /// Deletes a blob. A missing blob is no error.
+    /// Deletes a blob. It is no error if there is none.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when the blob cannot be deleted.

@@ -1,11 +1,10 @@
-//! Checks at the start whether a place for blobs is usable and belongs to this database. A usable place can
-//! be listed, written, read and deleted from.
+//! Checks at the start whether a place for blobs is usable and belongs to this database. Usable means that blobs
+//! there can be listed, written, read and deleted.
 //!
-//! Each database has a name. Each place for blobs has a mark, which names the place and its database, and the
-//! database records the name of its place. Data would be lost if two processes shared a database but not its
-//! blobs, or the blobs but not their database: one process would miss the blobs of the other or take them for
-//! orphans. The first mark of a place and the first recorded place win, and a process that disagrees does not
-//! start.
+//! Two processes that share a database but not its blobs, or the blobs but not their database, would lose data: one
+//! of them would miss the blobs of the other or take them for orphans. Each database therefore has a name and records
+//! the name of its place for blobs, and each place has a mark that names the place and its database. The first mark
+//! and the first recorded place win, and a process that disagrees does not start.
 
 use bytes::Bytes;
 
@@ -20,7 +19,6 @@ pub const MARK: &str = "store-id";
 /// The prefix of test blobs, which check whether the place can be written. The sweep deletes those that
 /// remain.
 pub const PROBES: &str = "probes";
-/// Errors of a place for blobs.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
     /// The place does not answer or refuses the request.
@@ -74,12 +72,11 @@ impl Blobs {
         }
     }
 
-    /// Checks that the place belongs to the database, or marks it for the database. `name` must be new. A
-    /// database without a name gets this name, and so does a folder without a mark.
+    /// Checks that the place belongs to the database, or marks it for the database. `name` must be new: a database
+    /// without a name gets it, and so does a folder without a mark.
     ///
     /// # Errors
-    /// [`OpeningError::AnothersBlobs`], [`OpeningError::Elsewhere`], or an error of the place or the
-    /// database.
+    /// [`OpeningError::AnothersBlobs`], [`OpeningError::Elsewhere`], or an error of the place or the database.
     pub async fn belong(
         &self,
         place: &BlobLocation,

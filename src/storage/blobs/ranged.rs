@@ -1,5 +1,5 @@
-//! A blob that is read once and in order, in pieces of 8 MiB. Each piece is one request to the object store.
-//! The blob is not fetched to a file first.
+//! A blob that is read once and in order, in pieces of 8 MiB. Each piece is one request to the object store, and none
+//! is kept in a file.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! Blobs in an object store with the S3 protocol.
 //!
-//! Every request has a timeout and a few retries. A request that fails after all retries is a transient
-//! error. The error names the request and the reason given by the store. It contains nothing else of the
-//! answer, because some stores repeat the request headers in their answers.
+//! Every request has a timeout and a few retries, after which it fails with a transient error. The error names the
+//! request and the store's reason, but nothing else of the answer, because some stores repeat the request headers in
+//! it.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -42,7 +42,7 @@ const UPLOADS_LISTED: &str = "1000";
 pub struct SecretString(String);
 
 impl SecretString {
-    /// The secret itself. The caller must not show the secret.
+    /// The secret itself, which the caller must not show.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -159,7 +159,7 @@ impl S3 {
         })
     }
 
-    /// At most 1,000 unfinished uploads. Later calls list the others after these are removed.
+    /// At most 1,000 unfinished uploads. To list the others, remove these and call again.
     pub(super) async fn unfinished_uploads(&self) -> Result<Vec<UnfinishedUpload>, StoreError> {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("max-uploads", UPLOADS_LISTED)
@@ -200,7 +200,6 @@ impl S3 {
         })
     }
 
-    /// Aborts an abandoned upload.
     pub(super) async fn abort(&self, upload: &UnfinishedUpload) -> Result<(), StoreError> {
         let aborted = self.store.abort_multipart(&upload.key, &upload.id).await;
         match aborted {

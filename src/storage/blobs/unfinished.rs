@@ -1,8 +1,8 @@
-//! Removal of the remains of interrupted writes: temporary files beside a blob, or unfinished uploads whose
-//! parts an object store still keeps.
+//! Removes the remains of interrupted writes: temporary files beside a blob, and unfinished uploads whose parts an
+//! object store still keeps.
 //!
-//! Other processes cannot tell such remains from a write in progress. The sole process of a folder removes
-//! them at once. Otherwise they are removed only at an age that no write in progress can reach.
+//! To other processes such remains look like a write in progress. If a process is the only one on a folder, it
+//! removes them at once; otherwise they are removed at an age that no write in progress can reach.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use super::{BlobBackend, Blobs};
 use crate::records::Timestamp;
 use crate::storage::error::StoreError;
 
-/// Removes all remains in a folder of blobs and returns the number of files. Only for the sole process of the
-/// folder. Files that cannot be removed stay, because they harm nothing.
+/// Removes all remains in a folder of blobs and returns the number of files. Only the sole process of the folder may
+/// call this. Files that cannot be removed stay, because they do no harm.
 #[must_use]
 pub fn remove_all(directory: &Path) -> u64 {
     remove(directory, &|_| true)

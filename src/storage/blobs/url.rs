@@ -1,7 +1,7 @@
 //! The setting that selects the place of the blobs.
 //!
-//! A valid setting contains no secret, but an invalid one may. The setting is therefore stored unparsed,
-//! parsed only here, and never displayed if invalid.
+//! A valid setting contains no secret, but an invalid one may. It is therefore stored unparsed, parsed only here, and
+//! never displayed if invalid.
 
 use std::convert::Infallible;
 use std::fmt;

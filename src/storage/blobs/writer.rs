@@ -1,6 +1,6 @@
 //! A blob that is written in parts and becomes visible as a whole.
 //!
-//! Memory holds two parts of the blob at most: one part is sent while the next part is filled. The blob is invisible
+//! Memory holds two parts at most, one that is being sent and one that is being filled. The blob stays invisible
 //! until [`BlobWriter::finish`]. If the process dies before, the remains are [removed](super::unfinished) later.
 
 use std::fs::File;
@@ -24,7 +24,7 @@ const FOLDER_PART_BYTES: usize = 1 << 20;
 /// Bytes written to a folder before the next sync begins.
 const SYNC_BYTES: usize = 32 << 20;
 
-/// A blob that is being written. Its writes may block the thread. A writer that is dropped aborts the write.
+/// A blob that is being written. Writes may block the thread, and dropping the writer aborts the blob.
 pub struct BlobWriter {
     blobs: Blobs,
     path: path::Path,
@@ -96,14 +96,13 @@ impl Blobs {
 }
 
 impl BlobWriter {
-    /// The writer, which stops when this reserve is given up.
+    /// Makes the writer stop when this reserve is given up.
     pub(in crate::storage) fn beside(mut self, reserve: Option<Arc<Reserve>>) -> Self {
         self.reserve = reserve;
         self
     }
 
-    /// Publishes the blob in place of any previous one and returns its length. The blob is durable when this
-    /// returns.
+    /// Publishes the blob in place of any previous one and returns its length. It is durable when this returns.
     ///
     /// # Errors
     /// Those of [`Blobs::put`]. Nothing remains of the blob then.

@@ -65,10 +65,9 @@ pub(super) fn options(url: &PostgresUrl) -> PgConnectOptions {
 
 /// The connection pool. Connections are opened on first use.
 ///
-/// The pool has neither idle timeout nor lifetime, because sqlx 0.9's reaper of connections can spin. Each
-/// connection is pinged before use. It is pinged again, with a timeout, after a caller is done or was dropped
-/// in the middle of a statement. This ping reads the remaining answer of the dropped statement, or the
-/// connection is closed.
+/// It has neither idle timeout nor lifetime, because sqlx 0.9's reaper of connections can spin. Each connection is
+/// pinged before use, and again, with a timeout, when a caller is done or was dropped in the middle of a statement.
+/// That ping either reads the remaining answer of the dropped statement, or the connection is closed.
 pub(super) fn pool(options: PgConnectOptions) -> PgPool {
     pool_of(CONNECTIONS_MAX, options)
 }
@@ -86,8 +85,8 @@ pub(super) fn pool_of(connections_max: u32, options: PgConnectOptions) -> PgPool
         .connect_lazy_with(options)
 }
 
-/// Repeats a call that may open a connection while the socket of the server is full. Connecting to a full Unix
-/// socket fails at once. Over TCP a connection waits.
+/// Repeats a call that may open a connection while the socket of the server is full. Connecting to a full Unix socket
+/// fails at once, whereas over TCP it waits.
 pub(in crate::storage) async fn admitted<T, F>(mut call: impl FnMut() -> F) -> sqlx::Result<T>
 where
     F: Future<Output = sqlx::Result<T>>,

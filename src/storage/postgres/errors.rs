@@ -1,4 +1,4 @@
-//! Classification of PostgreSQL errors by their `SQLSTATE`.
+//! Classifies PostgreSQL errors by their `SQLSTATE`.
 
 use sqlx::postgres::PgDatabaseError;
 

@@ -24,8 +24,7 @@ const SESSION: [(&str, &str); 2] = [("statement_timeout", "60s"), ("lock_timeout
 /// The lock of the migrating transaction. The locks of owners use another number.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(2, 0)";
 
-/// Runs all pending migrations in one transaction under one lock, so that two processes never run the same
-/// migration.
+/// Runs all pending migrations in one transaction under one lock, so that no migration runs twice.
 pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
     let mut connection = connect(options).await?;
     let migrated = async {

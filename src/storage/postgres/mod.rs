@@ -1,8 +1,8 @@
 //! The shared database: PostgreSQL, for any number of processes on any number of machines.
 //!
-//! Replicas coordinate through the rows alone. A claim skips rows that other transactions have locked, every
-//! write of a worker is fenced by its lease, and leases use the clock of the server. No code here assumes
-//! that a process is alone.
+//! Replicas coordinate through the rows alone. A claim skips rows that other transactions have locked, every write of
+//! a worker is fenced by its lease, and leases use the clock of the server. Nothing here assumes that a process is
+//! alone.
 //!
 //! This file opens the store. The statements are in [`super::sql`].
 
@@ -42,8 +42,8 @@ pub async fn open(url: &PostgresUrl) -> Result<Store> {
 /// Connects to a database read-only and without migrations.
 ///
 /// # Errors
-/// [`StoreError::Newer`](super::StoreError::Newer) or `Other` when the schema version differs from this
-/// program's version; errors of the connection.
+/// [`StoreError::Newer`](super::StoreError::Newer) or `Other` when the schema version is not that of this program;
+/// errors of the connection.
 pub async fn open_to_check(url: &PostgresUrl) -> Result<CheckedStore> {
     let options = connect::options(url);
     let found = migrate::found(&options).await?;

@@ -1,9 +1,8 @@
-//! A probe of the server's reachability while a statement is slow.
+//! Probes whether the server can be reached while a statement is slow.
 //!
-//! A statement may take seconds for good reasons: it waits for a lock, writes megabytes, or the server is
-//! busy. A network that drops the statement looks the same. No single timeout of statements fits both cases.
-//! A separate connection, which no other code uses, therefore sends a ping, which a reachable server answers
-//! at once.
+//! A statement may take seconds for good reasons: it waits for a lock, writes megabytes, or the server is busy. If
+//! the network has dropped it, that looks just the same, so no single timeout of statements fits both cases. We
+//! therefore send pings over a connection that serves nothing else, and a reachable server answers those at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +39,7 @@ impl Pulse {
         }
     }
 
-    /// Returns when the server does not answer. A caller may then abandon its slow statement.
+    /// Returns when the server does not answer. The caller may then abandon its slow statement.
     pub(in crate::storage) async fn lost(&self) {
         loop {
             sleep(SLOW).await;

@@ -1,4 +1,4 @@
-//! The address of a PostgreSQL database. The address may hold a password, which is never displayed.
+//! The address of a PostgreSQL database. It may hold a password, which is never displayed.
 
 use std::fmt;
 
@@ -73,7 +73,7 @@ impl PostgresUrl {
         })
     }
 
-    /// The address with this password, unless the address has a password of its own.
+    /// The address with this password, unless it has one of its own.
     #[must_use]
     pub fn or_password(mut self, password: &str) -> Self {
         if !self.has_password {

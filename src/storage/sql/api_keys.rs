@@ -10,7 +10,7 @@ use crate::records::schedule::Weight;
 use crate::records::{ApiKey, ApiKeyId, KeyQuotas, Owner, SecretDigest, Timestamp};
 
 impl Store {
-    /// Stores an API key. A key with `adopts` becomes the owner of all things of [`Owner::anonymous`].
+    /// Stores an API key. With `adopts`, it becomes the owner of everything that [`Owner::anonymous`] owns.
     ///
     /// # Errors
     /// [`StoreError::Other`] when [`API_KEYS_MAX`] keys exist.
@@ -58,7 +58,7 @@ impl Store {
         found.iter().map(key).collect()
     }
 
-    /// Revokes an API key. An earlier time of revocation stays. Returns whether the key exists.
+    /// Revokes an API key and returns whether it exists. If it was revoked before, the earlier time stays.
     pub async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool> {
         let mut transaction = self.database.begin().await?;
         let update =
@@ -70,7 +70,7 @@ impl Store {
         Ok(found == 1)
     }
 
-    /// Looks up the API key with this digest of its secret. Without a digest, only tells whether keys exist.
+    /// Looks up the API key with this digest of its secret. Without a digest, this only tells whether any keys exist.
     pub async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
         if let Some(digest) = digest {
             let select = statement(

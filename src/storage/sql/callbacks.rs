@@ -1,8 +1,7 @@
-//! Statements of callbacks: owed callbacks, their leases and the outcomes of deliveries.
+//! Statements of callbacks: which of them are due, their leases and the outcomes of deliveries.
 //!
-//! The transaction that ends a job inserts the row of its callback. A claimed callback keeps its place in the
-//! order by due time, moved by the length of the lease. The callback of a dead worker therefore becomes due
-//! without any action.
+//! The transaction that ends a job inserts the row of its callback. Claiming a callback moves its due time by the
+//! length of the lease, so the callback of a dead worker becomes due again by itself.
 
 use super::super::delivery::{
     BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
@@ -49,12 +48,12 @@ pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
      ORDER BY due_at LIMIT 1 {for update, skip locked}) RETURNING job, claims";
 
 impl Store {
-    /// Takes the callback of an ended job that has been due for longest, for `lease_seconds`. After this time
-    /// the callback is due again.
+    /// Takes the callback of an ended job that has been due for longest, for `lease_seconds`. After this time it is
+    /// due again.
     ///
-    /// The claim passes over the owners, hosts and URLs that are `busy`. A callback that was claimed more than
-    /// [`CALLBACK_CLAIMS_MAX`] times is given up. A job that names a callback is owed this callback from the
-    /// transaction in which the job ends.
+    /// Callbacks of owners, hosts and URLs that are `busy` are passed over, and one that was claimed more than
+    /// [`CALLBACK_CLAIMS_MAX`] times is given up. If a job names a callback, it is due from the transaction in which
+    /// the job ends.
     pub async fn claim_callback(
         &self,
         worker: &WorkerId,
@@ -119,7 +118,6 @@ impl Store {
         }
     }
 
-    /// Stores the outcome of a delivery.
     pub async fn settle_callback(
         &self,
         lease: &CallbackLease,

@@ -1,5 +1,5 @@
-//! Statements that read the records of all owners to find damage. They read one record at a time and write
-//! nothing, so they can run beside a serving process.
+//! Statements that read the records of all owners to find damage. They read one record at a time and write nothing,
+//! so they can run beside a serving process.
 
 use super::super::error::Result;
 use super::super::error::StoreError;

@@ -1,7 +1,7 @@
 //! Statements of checkpoints. A job has at most one checkpoint row, from its first checkpoint until its end.
 //!
-//! Checkpoints are rows and not blobs, so that the fence of the lease protects the bytes in the same
-//! transaction. The bytes of a stale worker are therefore never stored.
+//! Checkpoints are rows and not blobs, so that the fence of the lease protects their bytes in the same transaction.
+//! What a worker writes after it has lost the lease is therefore never stored.
 
 use super::super::error::Result;
 use super::super::history::{self, Facts};
@@ -12,8 +12,8 @@ use super::store::Store;
 use crate::records::JobId;
 
 impl Store {
-    /// Stores the state of a running job for the next claim, in place of the previous checkpoint. The
-    /// checkpoint is deleted when the job ends.
+    /// Stores the state of a running job for the next claim, in place of the previous checkpoint. It is deleted when
+    /// the job ends.
     pub async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
         self.ensure_row_space().await?;
         history::recorded(|| Facts::of_checkpoint("save", lease, body), async {

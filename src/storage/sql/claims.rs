@@ -1,7 +1,7 @@
 //! Statements of claims: the next job to compute, and the jobs that could go before another job.
 //!
-//! The order is that of [`crate::records::schedule`]. First comes the active owner with the least virtual
-//! seconds. The jobs of this owner are ordered by priority, level and age.
+//! The order is that of [`crate::records::schedule`]: first the active owner with the least virtual seconds, then,
+//! among the jobs of this owner, priority, level and age.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -40,10 +40,9 @@ macro_rules! has_claimable {
 }
 
 impl Store {
-    /// Takes the first job of the active owner with the least virtual seconds among the owners with a
-    /// claimable job. One of [`CLAIMS_BETWEEN_OLDEST`]
-    /// claims of an owner takes the oldest job instead. A job with a damaged row fails as `data-corrupt`, and
-    /// the claim takes the next job.
+    /// Takes the first job of the active owner with the least virtual seconds among those with a claimable job. One
+    /// of [`CLAIMS_BETWEEN_OLDEST`] claims of an owner takes the oldest job instead. If the row of a job is damaged,
+    /// the job fails as `data-corrupt` and the claim takes the next one.
     pub async fn claim_job(
         &self,
         worker: &WorkerId,
@@ -143,7 +142,7 @@ impl Store {
         Ok(self.database.optional(select).await?.is_some())
     }
 
-    /// Number of queued jobs of the same owner before a queued job, counted up to `limit`.
+    /// How many jobs of the same owner are queued before a queued job, counted up to `limit`.
     pub async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32> {
         let select = statement(AHEAD)
             .bind(job.owner.as_str())

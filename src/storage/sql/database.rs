@@ -1,7 +1,7 @@
 //! The common interface to both databases: connections, transactions, statements and rows.
 //!
-//! A statement is a text with values, and a row returns its columns by name. The texts are the same for both
-//! databases except for the words in [`WORDS`]. Every statement has a timeout: see [`bounded`].
+//! A statement is a text with values, and a row returns its columns by name. Apart from the words in [`WORDS`], both
+//! databases get the same texts. Every statement has a timeout: see [`bounded`].
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -163,7 +163,7 @@ impl Database {
     }
 }
 
-/// A transaction. Dropping it without a commit rolls it back.
+/// A transaction, rolled back if it is dropped without a commit.
 pub enum Transaction {
     Sqlite(sqlx::Transaction<'static, Sqlite>),
     Postgres(sqlx::Transaction<'static, Postgres>, Pulse),
@@ -284,8 +284,7 @@ pub struct Statement {
     values: Vec<SqlValue>,
 }
 
-/// A statement without values. The text is a literal, so the compiler proves that it contains no foreign
-/// text.
+/// A statement without values. The text is a literal, which proves to the compiler that it contains no foreign text.
 pub(super) fn statement(text: &'static str) -> Statement {
     Statement {
         text: Cow::Borrowed(text),

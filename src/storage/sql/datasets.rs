@@ -1,5 +1,4 @@
-//! The rows of datasets with their digests, and the deletion of a dataset, which an unfinished job pins while it reads
-//! the dataset.
+//! The rows of datasets with their digests, and their deletion. An unfinished job pins the dataset that it reads.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -51,7 +50,7 @@ const DATASET_NAMES: DigestColumns = DigestColumns {
 };
 
 impl Store {
-    /// Deletes the owner's dataset, unless a job that has not ended reads the dataset.
+    /// Deletes the owner's dataset, unless a job that has not ended reads it.
     pub async fn delete_dataset(
         &self,
         owner: &Owner,
@@ -223,8 +222,7 @@ fn signed_if(number: Option<u64>) -> Result<Option<i64>> {
 pub(super) const PIN: &str = "SELECT id FROM jobs \
      WHERE dataset = $1 AND dataset IS NOT NULL AND finished_at IS NULL LIMIT 1";
 
-/// Refuses an unfinished job whose owner has no such dataset. The lock in this transaction pins the dataset
-/// for the job.
+/// Refuses an unfinished job whose owner has no such dataset. The lock that this takes pins the dataset for the job.
 pub(super) async fn demand_of(transaction: &mut Transaction, job: &Job) -> Result<()> {
     let Some(id) = job.dataset.filter(|_| !job.status.is_ended()) else {
         return Ok(());

@@ -1,11 +1,11 @@
 //! Digests of rows, which reveal damage.
 //!
-//! A digest is the SHA-256 of the row's kind and of its constant columns. The owner is left out, because an
-//! adoption by an API key changes the owner. The statement that writes the row stores the digest. Every read
-//! computes the digest again and compares both.
+//! A digest is the SHA-256 of the row's kind and of its constant columns, without the owner, because that changes
+//! when an API key adopts the row. The statement that writes the row stores the digest, and every read computes and
+//! compares it.
 //!
-//! Columns that change with each heartbeat have no digest: leases, progress and event numbers. No result
-//! depends on them.
+//! Leases, progress and event numbers have no digest, because they change with each heartbeat. No result depends on
+//! them.
 
 use sha2::{Digest, Sha256};
 

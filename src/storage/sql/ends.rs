@@ -1,5 +1,5 @@
-//! Statements of the end of a job that no worker finishes: cancelled in the queue, failed with its processes, or failed
-//! because of damage or a part. What follows from the end for the parent of a part is decided elsewhere.
+//! Statements of the end of a job that no worker finishes: cancelled in the queue, failed with its processes, or
+//! failed because of damage or a part. The effect on the parent of a part is decided elsewhere.
 
 use super::super::error::Result;
 use super::super::history;

@@ -1,4 +1,4 @@
-//! Conversion of the drivers' errors to [`StoreError`]. Each database classifies its own errors.
+//! Converts the drivers' errors to [`StoreError`]. Each database classifies its own errors.
 
 use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgDatabaseError;

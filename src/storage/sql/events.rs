@@ -1,7 +1,7 @@
 //! Statements of the numbered events of jobs.
 //!
-//! A transaction that writes events takes their numbers by raising `event_sequence` in the row of the job.
-//! The numbers therefore have no gaps, and no number is used twice.
+//! A transaction that writes events takes their numbers by raising `event_sequence` in the row of the job, so there
+//! are no gaps and no number is used twice.
 
 use super::super::error::Result;
 use super::database::{NewRow, Statement, Transaction, statement};

@@ -1,8 +1,7 @@
 //! Statements that store, find and delete idempotency keys.
 //!
-//! A transaction writes the key before the thing that it creates. A concurrent transaction with the same key
-//! therefore waits at the unique index, then finds the key and writes nothing. The key is also the first lock
-//! of its transaction.
+//! A transaction writes the key, as its first lock, before the thing that it creates. A concurrent transaction with
+//! the same key waits at the unique index, then finds the key and writes nothing.
 //!
 //! The column of the answer holds the digest, a space and the JSON.
 
@@ -28,7 +27,7 @@ const ANSWER: DigestColumns = DigestColumns {
 
 /// Stores the key, if any, for a thing that the same transaction stores next.
 ///
-/// A key of the same thing is accepted: the thing is stored already, and only the answer was lost.
+/// If the key already belongs to this thing, it is accepted, because only the answer to the first attempt was lost.
 ///
 /// # Errors
 /// [`StoreError::KeyTaken`] when another thing was created under this key.

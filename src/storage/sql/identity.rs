@@ -5,7 +5,7 @@ use super::database::statement;
 use super::store::Store;
 
 impl Store {
-    /// The name of this database. A database without a name gets the name `fresh`.
+    /// The name of this database. If it has none, it gets the name `fresh`.
     pub async fn database_name(&self, fresh: &str) -> Result<String> {
         let mut transaction = self.database.begin().await?;
         let insert = statement(

@@ -1,5 +1,4 @@
-//! Statements that store, read and delete jobs as records. The statements of their computation are in
-//! `queue`.
+//! Statements that store, read and delete jobs as records. Those of their computation are in `queue`.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -26,11 +25,11 @@ pub(super) const TRACE: DigestColumns = DigestColumns {
 };
 
 impl Store {
-    /// Stores a queued job with its first event. If the id is already stored, nothing changes.
+    /// Stores a queued job with its first event. If the id is already stored, nothing changes. From now until its
+    /// end, the job pins its dataset.
     ///
     /// # Errors
-    /// [`StoreError::DatasetMissing`] when the owner has no such dataset. From the insert until its end, a
-    /// job pins its dataset.
+    /// [`StoreError::DatasetMissing`] when the owner has no such dataset.
     pub async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         self.ensure_row_space().await?;
         history::recorded(|| Facts::of_insert(job), async {
@@ -211,8 +210,8 @@ impl Store {
         history::recorded(|| Facts::of_job("delete", id), self.with_reserve(write)).await
     }
 
-    /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Subjobs are
-    /// deleted with their parent and count towards the limit.
+    /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Subjobs go with
+    /// their parent and count towards the limit.
     pub async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
         let write = || async move {
             let mut transaction = self.database.begin().await?;
@@ -247,9 +246,8 @@ impl Store {
         body.transpose()
     }
 
-    /// The keys of the blobs of datasets and of jobs that have not ended: at most `limit`, in order, after
-    /// the key `after`. A blob is stored before its record. A blob that is not listed here is therefore an
-    /// orphan only when it is old.
+    /// The keys of the blobs of datasets and of jobs that have not ended: at most `limit`, in order, after the key
+    /// `after`. Since a blob is stored before its record, one that is not listed here is an orphan only if it is old.
     pub async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
         let mut keys: Vec<String> = Vec::new();
         for text in [DATA_KEYS, datasets::DATA_KEYS] {

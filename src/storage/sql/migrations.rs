@@ -1,8 +1,8 @@
 //! Migrations of a schema, for both databases.
 //!
-//! Migrations only go forward. A released migration never changes: a store is refused if a migration that ran has
-//! another digest here. Until the first release the one migration changes in place, and refuses the stores of other
-//! development versions in the same way.
+//! Migrations only go forward, and a released one never changes: a store is refused if a migration that ran there has
+//! another digest here. Until the first release the only migration changes in place, so the stores of other
+//! development versions are refused in the same way.
 
 use sqlx::migrate::{Migrate, Migrator};
 

@@ -1,12 +1,11 @@
 //! The store over SQL: its statements and rows, for SQLite and PostgreSQL alike.
 //!
-//! Each statement is written once for both databases. The differences are elsewhere: a few words in
-//! `database.rs`, and the connections, migrations and errors in [`super::sqlite`] and [`super::postgres`].
-//! Generics over the databases of the driver would put bounds on every function, while a choice between two
-//! variants at a few places needs no bounds.
+//! Each statement is written once for both databases. What differs is elsewhere: a few words in `database.rs`, and
+//! the connections, migrations and errors in [`super::sqlite`] and [`super::postgres`]. We choose between two
+//! variants at a few places, because generics over the databases of the driver would put bounds on every function.
 //!
-//! The methods of [`Store`](store::Store) stand in the files of their subjects, beside their statements. `KINDS`
-//! lists the kinds of stored things, which `stored` treats alike.
+//! The methods of [`Store`](store::Store) are in the files of their subjects, beside their statements. `KINDS` lists
+//! the kinds of stored things, which `stored` treats alike.
 
 mod api_keys;
 mod callbacks;

@@ -1,4 +1,4 @@
-//! Statements of processes: their reports, and the list of the processes that have reported lately.
+//! Statements of processes: their reports, and the list of those that have reported lately.
 //!
 //! All times use the clock of the database, because the clocks of processes may differ by days.
 

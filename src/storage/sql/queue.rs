@@ -1,8 +1,7 @@
-//! Statements of the queue: heartbeats, ends, requeues, expired leases and cancels of jobs. Claims are in
-//! `claims`.
+//! Statements of the queue: heartbeats, ends, requeues, expired leases and cancels of jobs. Claims are in `claims`.
 //!
-//! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
-//! row, so nothing is written.
+//! Every statement of a worker is fenced on (id, status, worker, attempt, claim). Under a lost lease it matches no
+//! row and therefore writes nothing.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -20,13 +19,12 @@ use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
 
 impl Store {
-    /// Returns the jobs with expired leases to the queue and returns their number.
+    /// Returns the jobs with expired leases to the queue, and returns their number.
     ///
-    /// Each expired lease counts as the death of a process. The job pauses, and from the second death in a
-    /// row the job is a suspect, which runs alone. No death is charged to a parked job, nor to a job whose
-    /// lease expired more than an hour ago: the clock has jumped then. A job with a requested cancel is
-    /// cancelled at once, unless it has a checkpoint or subjobs: the next worker then ends the job with its
-    /// result so far.
+    /// Each expired lease counts as the death of a process. The job pauses, and from the second death in a row it is
+    /// a suspect, which runs alone. A parked job is not charged with a death, nor is a job whose lease expired more
+    /// than an hour ago, because then the clock has jumped. If a client has requested the cancel of a job, it is
+    /// cancelled at once, unless it has a checkpoint or subjobs: then the next worker ends it with its result so far.
     pub async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
         let write = || async move {
             // Begins no write transaction while no lease has expired.
@@ -44,9 +42,9 @@ impl Store {
         history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
     }
 
-    /// Returns every running job to the queue on the terms of [`Store::release_expired`]. Makes every leased
-    /// callback due at once and forgets all processes. Returns the number of jobs. Only a process that knows to
-    /// be the only one on this store may call this.
+    /// Returns every running job to the queue on the terms of [`Store::release_expired`], makes every leased callback
+    /// due at once and forgets all processes. Returns the number of jobs. Only a process that knows that it is alone
+    /// on this store may call this.
     pub async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
         let write = || async move {
             let mut transaction = self.database.begin().await?;
@@ -88,16 +86,16 @@ impl Store {
         .await
     }
 
-    /// Ends the job with its model, its trace and its last two events. A job may still succeed after a client
-    /// has requested its cancel.
+    /// Ends the job with its model, its trace and its last two events. Even after a client has requested its cancel,
+    /// it may still succeed.
     pub async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
         let write = || finish(&self.database, lease, end);
         history::recorded(|| Facts::of_end(lease, end), self.with_reserve(write)).await
     }
 
-    /// Returns the job to the queue. The attempt does not count unless `terms` says so. The same
-    /// transaction stores state, seconds and counts. A job whose cancel was requested meanwhile is cancelled
-    /// at once, unless it has a checkpoint or subjobs.
+    /// Returns the job to the queue, with state, seconds and counts in the same transaction. The attempt counts only
+    /// if `terms` says so. If the cancel was requested meanwhile, the job is cancelled at once, unless it has a
+    /// checkpoint or subjobs.
     pub async fn requeue_job(
         &self,
         lease: &Lease,
@@ -115,8 +113,8 @@ impl Store {
         history::recorded(facts, write()).await
     }
 
-    /// Requests the end of the owner's job and of all its subjobs. A subjob alone cannot be cancelled. Queued
-    /// subjobs end at once. If some subjobs have begun, a worker then gathers their results.
+    /// Requests the end of the owner's job and of all its subjobs, of which the queued ones end at once. If some have
+    /// begun, a worker then gathers their results. A subjob alone cannot be cancelled.
     pub async fn cancel_job(
         &self,
         owner: &Owner,

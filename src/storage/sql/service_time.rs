@@ -1,5 +1,5 @@
-//! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time
-//! is the time for which some process ran, independent of the time of day.
+//! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time is the
+//! time for which some process ran, whatever the time of day.
 
 use super::super::error::Result;
 use super::super::history::{self, Facts};
@@ -45,8 +45,8 @@ impl Store {
         found.map_or(Ok(0), |row| rows::unsigned(&row, "observed"))
     }
 
-    /// The earliest clock reading of any process in the last `within_ms` of service time, extended to whole
-    /// hours. `None` if the service has not run for so long.
+    /// The earliest clock reading of any process in the last `within_ms` of service time, extended to whole hours, or
+    /// `None` if the service has not run for so long.
     pub async fn earliest_reading(&self, within_ms: u64) -> Result<Option<Timestamp>> {
         let Some(since) = self.observed_time().await?.checked_sub(within_ms) else {
             return Ok(None);
@@ -58,8 +58,8 @@ impl Store {
         Ok(earliest.map(Timestamp::from_milliseconds))
     }
 
-    /// Shortens leases and callback delays of more than [`SECONDS_AHEAD_MAX`] to `lease_seconds`, and returns
-    /// their number. The clock of the database had jumped when they were written.
+    /// Shortens leases and delays that end more than [`SECONDS_AHEAD_MAX`] from now to `lease_seconds`, and returns
+    /// their number: they were written before the clock of the database jumped.
     pub async fn shorten_leases(&self, lease_seconds: u32) -> Result<u64> {
         let write = || async move {
             let mut transaction = self.database.begin().await?;

@@ -1,5 +1,5 @@
-//! The rows of sessions with their digests, and the statements that read and extend the state: a snapshot, and the log
-//! of the examples since.
+//! The rows of sessions with their digests, and the statements that read and extend their state: a snapshot, and the
+//! log of the examples since.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -61,10 +61,9 @@ impl Store {
         Ok(state.map(|state| state.session))
     }
 
-    /// Appends examples to sessions of one owner. Each append succeeds only if its session is at the stated
-    /// position. The outcomes have the order of the appends, and successful appends are on disk when this
-    /// returns. Appends of different owners need separate calls, because an error concerns every append of a
-    /// call.
+    /// Appends examples to sessions of one owner. Each append succeeds only if its session is at the stated position.
+    /// The outcomes have the order of the appends, and successful ones are on disk when this returns. Call this for
+    /// each owner separately, because an error concerns every append of a call.
     pub async fn append_examples(
         &self,
         owner: &Owner,

@@ -1,8 +1,7 @@
 //! Statements of owner shares, which select the owner of the next claimed job.
 //!
-//! An owner becomes active in the transaction that stores a job of the owner. The owner becomes inactive in a
-//! later transaction that finds no unfinished job. Both transactions lock the owner's row, so no stored job
-//! is overlooked.
+//! An owner becomes active in the transaction that stores one of its jobs, and inactive in a later one that finds no
+//! unfinished job. Both lock the owner's row, so no stored job is overlooked.
 
 use super::super::error::Result;
 use super::database::{Database, Transaction, statement};
@@ -38,15 +37,15 @@ pub(super) const ENTER: &str = concat!(
      THEN excluded.virtual_seconds ELSE owner_shares.virtual_seconds END"
 );
 
-/// Makes an owner active before this transaction stores a job of the owner.
+/// Makes an owner active before this transaction stores one of its jobs.
 ///
-/// The row of the owner may be locked by a claim, whose commit locks a usage row. A stored job locks a usage row at
-/// once. Every transaction therefore locks the row of the owner before any usage row.
+/// A claim that has locked the row of the owner locks a usage row when it commits, and storing a job locks a usage
+/// row at once. Every transaction therefore locks the row of the owner before any usage row.
 ///
-/// A new or returning owner starts [`CREDIT_SECONDS`] before the position of the least active owner. That
-/// position is never before the point where the least active owner entered, because the credits of many
-/// newcomers would add up otherwise. While no owner is active, the last position counts instead. Otherwise a
-/// newcomer would go before all other owners for as long as these have ever computed.
+/// A new or returning owner starts [`CREDIT_SECONDS`] before the position of the least active owner. That position is
+/// never before the point where the least active owner itself entered, because otherwise the credits of many new
+/// owners would add up. While no owner is active, the last position counts instead, so that a new owner does not go
+/// before all others for as long as these have ever computed.
 pub(super) async fn activate(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
     let select = "SELECT active FROM owner_shares WHERE owner = $1 {for key share}";
     let select = statement(select).bind(owner.as_str());
@@ -92,7 +91,7 @@ macro_rules! is_idle {
 }
 
 impl Store {
-    /// Adds computed seconds of waited jobs to the shares of their owners.
+    /// Adds the seconds of jobs that were computed for waiting clients to the shares of their owners.
     pub async fn pay(&self, spent: &[(Owner, f64)]) -> Result<()> {
         self.with_reserve(|| async move {
             // All transactions lock the rows of owners in one order.
@@ -108,7 +107,7 @@ impl Store {
         .await
     }
 
-    /// Corrects the set of active owners, which are the owners of jobs that have not ended.
+    /// Corrects the set of active owners: those with jobs that have not ended.
     pub async fn tend_shares(&self) -> Result<()> {
         self.with_reserve(|| async move {
             let mut transaction = self.database.begin().await?;

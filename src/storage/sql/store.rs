@@ -1,5 +1,5 @@
 //! The store: its connections, its limits, and the space that is kept for writes that must succeed. The methods about
-//! records stand in the files of their subjects.
+//! records are in the files of their subjects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,21 +15,22 @@ use super::rows;
 
 /// Stores jobs with their events and traces, models, datasets and sessions.
 ///
-/// Every write is one transaction, which is on disk when the method returns. The writes of a worker are
-/// fenced by their [`Lease`](crate::storage::Lease). Other writes may be repeated after
-/// [`StoreError::Unavailable`], with two exceptions: a repeated `pay` may add seconds twice, and a repeated
-/// `insert_api_key` fails if the first call has stored the row. Leases use the clock of the database, which all
-/// replicas share. The times in records (`now`) come from the caller.
+/// Every write is one transaction, which is on disk when the method returns. The writes of a worker are fenced by
+/// their [`Lease`](crate::storage::Lease). Other writes may be repeated after [`StoreError::Unavailable`], with two
+/// exceptions: a repeated `pay` may add seconds twice, and a repeated `insert_api_key` fails if the first call has
+/// stored the row. Leases use the clock of the database, which all replicas share. The times in records (`now`) come
+/// from the caller.
 ///
-/// An insert may carry an idempotency key, which the same transaction stores. If the owner has created
-/// another thing under that key, nothing is stored and the error is [`StoreError::KeyTaken`]. A key that
-/// belongs to the same thing is accepted.
+/// An insert may carry an idempotency key, which the same transaction stores. If the owner has created another thing
+/// under that key, nothing is stored and the error is [`StoreError::KeyTaken`]. A key that belongs to the same thing
+/// is accepted.
 ///
-/// Every insert respects the quotas of the store, also among concurrent inserts. Otherwise nothing is stored
-/// and the error is [`StoreError::OverQuota`]. The module [`quota`](crate::storage::quota) lists the counted
-/// quantities.
+/// Every insert respects the quotas of the store, also among concurrent inserts. If it would exceed one, nothing is
+/// stored and the error is [`StoreError::OverQuota`]. The module [`quota`](crate::storage::quota) lists what is
+/// counted.
 ///
-/// [`sqlite::open`](crate::storage::sqlite::open) and [`postgres::open`](crate::storage::postgres::open) open a store.
+/// [`sqlite::open`](crate::storage::sqlite::open) and [`postgres::open`](crate::storage::postgres::open) open a
+/// store.
 #[derive(Debug)]
 pub struct Store {
     pub(in crate::storage) database: Database,
@@ -58,7 +59,6 @@ impl Store {
         }
     }
 
-    /// The limits of the store.
     pub fn quotas(&self) -> &Quotas {
         &self.quotas
     }
@@ -72,8 +72,8 @@ impl Store {
     /// Checks whether the store accepts new data such as a blob. Inserts check this themselves.
     ///
     /// # Errors
-    /// [`StoreError::Full`] while the remaining disk space is reserved for small writes that must succeed:
-    /// cancels, deletions and the ends of jobs.
+    /// [`StoreError::Full`] while the remaining disk space is reserved for small writes that must succeed: cancels,
+    /// deletions and the ends of jobs.
     pub async fn ensure_space(&self) -> Result<()> {
         match &self.reserve {
             Some(reserve) if !reserve.is_kept() => Err(Reserve::refusal()),

@@ -1,8 +1,7 @@
-//! What the kinds of stored things have in common: the same statements insert, find, list, delete and check the things
-//! of every kind. A kind says in [`Stored`] what its rows are.
+//! The statements that all kinds of stored things share: they insert, find, list, delete and check things of any
+//! kind, which describes its rows in [`Stored`].
 //!
-//! What only one kind does stands in the file of the kind: the filter of a list, or what keeps a thing from being
-//! deleted.
+//! The rest is in the file of each kind, such as the filter of its list or what prevents a deletion.
 
 use futures_util::future::BoxFuture;
 
@@ -16,9 +15,9 @@ use crate::records::{DataFacts, DatasetId, KeyClaim, Owner, Page, Slice, Timesta
 
 /// A kind of stored thing.
 pub trait Stored: Kind {
-    /// A thing as its id finds it.
+    /// A thing, as found by its id.
     type Thing: Send + Sync;
-    /// A thing in a list, perhaps without what is long.
+    /// A thing in a list, which may leave long parts out.
     type Item: Send;
 
     /// The table of the things.
@@ -28,10 +27,8 @@ pub trait Stored: Kind {
     /// The further columns of a thing, each after a comma.
     const LONG_COLUMNS: &'static str = "";
 
-    /// Reads a thing.
     fn thing(row: &Row) -> Result<Self::Thing>;
 
-    /// Reads an item of a list.
     fn item(row: &Row) -> Result<Self::Item>;
 
     /// What a check compares beyond the digests of the rows.
@@ -53,7 +50,7 @@ pub trait Stored: Kind {
     }
 }
 
-/// A thing that is stored by its rows and nothing else.
+/// A thing that is stored by writing its rows and nothing else.
 pub trait Inserted: Sync {
     type Kind: Stored;
 
@@ -86,7 +83,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Whether there is anything to compare. There is none any more when a job has ended.
+    /// Whether there is anything to compare. When a job has ended, there is nothing any more.
     pub fn is_open(&self) -> bool {
         self.data.is_some() || self.dataset.is_some() || self.checkpoint.is_some()
     }
@@ -126,7 +123,7 @@ impl StoredTable {
 }
 
 impl Store {
-    /// Stores a thing. If the id is already stored, nothing changes.
+    /// Stores a thing. If its id is already stored, nothing changes.
     pub async fn insert(&self, thing: &impl Inserted, key: Option<&KeyClaim>) -> Result<()> {
         self.ensure_row_space().await?;
         let (id, owner, created_at) = thing.origin();

@@ -1,10 +1,10 @@
-//! Statements of jobs with subjobs: storing them together, counting ended subjobs at the parent, and cancelling
-//! them together.
+//! Statements of jobs with subjobs: storing them together, counting ended subjobs at the parent, and cancelling them
+//! together.
 //!
-//! A subjob is a job of its own. The transaction that ends a subjob also counts the subjob off at its parent. Rows
-//! are locked in one order, first the subjob and then the parent. A transaction that locks the parent first
-//! skips subjobs that other transactions have locked. Skipping them is safe, because only the parent's row says
-//! whether its subjobs are still wanted, and the claims and heartbeats of subjobs read that row.
+//! A subjob is a job of its own. The transaction that ends it also counts it off at its parent. Rows are locked in
+//! one order, first the subjob and then the parent; a transaction that must lock the parent first skips subjobs that
+//! others have locked. That is safe, because only the parent's row says whether its subjobs are still wanted, and the
+//! claims and heartbeats of subjobs read that row.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -27,9 +27,9 @@ impl Store {
     /// Stores a job with its subjobs, all queued, each with its first event. The subjobs are numbered from 0, and
     /// their ids have the same order.
     ///
-    /// Workers can claim the subjobs at once and the parent only after all subjobs have ended. Each subjob
-    /// decrements the parent's count in the transaction that ends the subjob. A subjob that fails also fails the
-    /// parent and makes the other subjobs unwanted.
+    /// Workers can claim the subjobs at once, and the parent when all of them have ended: each subjob decrements the
+    /// parent's count in the transaction that ends it. A subjob that fails also fails the parent, and
+    /// makes the other subjobs unwanted.
     ///
     /// # Errors
     /// Those of [`Store::insert_job`].

@@ -1,13 +1,12 @@
 //! Statements of quotas: the usage of an owner, and the check of an insert against the limits.
 //!
-//! Triggers count the usage (see the migrations), so no other statement has to. An insert is counted first
-//! and checked against the limits as the last step of its transaction, which is rolled back if a limit is
+//! Triggers count the usage (see the migrations), so no other statement has to. An insert is counted first; the last
+//! step of its transaction compares the counts with the limits, and the transaction is rolled back if one is
 //! exceeded.
 //!
-//! PostgreSQL transactions do not see uncommitted rows of other transactions. An insert near a limit
-//! therefore locks the limits of its owner, or those of all owners, exclusively until the commit. This costs
-//! the time of a disk write. An insert shares the lock with others as long as all connections of the server
-//! together cannot reach the limit at once.
+//! PostgreSQL transactions do not see uncommitted rows of others. An insert near a limit therefore locks the limits
+//! of its owner, or those of all owners, exclusively until the commit, which costs the time of a disk write. As long
+//! as all connections of the server together cannot reach the limit at once, inserts share the lock.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -16,8 +15,8 @@ use super::database::{Row, Statement, Transaction, statement};
 use super::store::Store;
 use crate::records::Owner;
 
-/// Checks the usage that this transaction has added against the limits. Call this after all writes, because
-/// the check may wait for other transactions and none of them may wait for this one.
+/// Checks the usage that this transaction has added against the limits. Call this after all writes: the check may
+/// wait for other transactions, and none of them may wait for this one.
 ///
 /// # Errors
 /// [`StoreError::OverQuota`]. The caller must not commit the transaction then.

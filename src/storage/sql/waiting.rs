@@ -1,5 +1,5 @@
-//! Statements that describe the queue to clients: the load of each owner, and the state of a waiting job. They
-//! write nothing.
+//! Statements that describe the queue to clients: the load of each owner, and the state of a waiting job. They write
+//! nothing.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
@@ -11,7 +11,7 @@ use crate::records::queue::{JobCounts, OwnerLoad, QueueLoad, WaitingJob};
 use crate::records::{JobId, Owner};
 
 impl Store {
-    /// The load of the queue with at most `owners_max` owners. `owner` is one of them if the owner has jobs.
+    /// The load of the queue, with at most `owners_max` owners. `owner` is among them if it has jobs.
     pub async fn queue_load(&self, owner: &Owner, owners_max: u32) -> Result<QueueLoad> {
         let select = statement(LOAD).bind(owner.as_str()).bind(owners_max);
         let found = self.database.all(select).await?;
@@ -31,8 +31,8 @@ impl Store {
         })
     }
 
-    /// The waiting job that represents a queued job: the job itself, or the first of its parts that wait. `None`
-    /// if neither waits any more.
+    /// The waiting job that represents a queued job: the job itself, or the first of its parts that wait. `None` if
+    /// none of them waits any more.
     pub async fn waiting(&self, job: JobId) -> Result<Option<WaitingJob>> {
         let select = statement(WAITING).bind(job.to_string());
         let found = self.database.optional(select).await?;
@@ -48,8 +48,7 @@ impl Store {
         found.as_ref().map(waiting).transpose()
     }
 
-    /// The job that a claim with this memory limit takes first among the jobs of an owner, unless the claim takes
-    /// the oldest job.
+    /// The job of an owner that a claim with this memory limit takes first, unless it takes the oldest one.
     pub async fn first_claimable(
         &self,
         owner: &Owner,

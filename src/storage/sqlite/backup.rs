@@ -1,5 +1,4 @@
-//! The SQLite statements of a backup: a copy of the database as of one moment, and the blobs that its rows
-//! name.
+//! The SQLite statements of a backup: a copy of the database as of one moment, and the blobs that its rows name.
 //!
 //! Each function opens its own connection, because the backup and the server are different processes.
 
@@ -22,8 +21,8 @@ pub(in crate::storage) struct DatabaseCopy {
     connection: SqliteConnection,
 }
 
-/// Copies the state of one moment to the empty file `to`, while other processes may write `from`. Meanwhile
-/// the log of `from` grows, because SQLite does not shorten the log during a read.
+/// Copies the state of one moment to the empty file `to`, while other processes may write `from`. The log of `from`
+/// grows meanwhile, because SQLite does not shorten it during a read.
 ///
 /// # Errors
 /// [`StoreError::Full`] when the disk has no space for the copy; errors of `from`.
@@ -91,8 +90,8 @@ impl DatabaseCopy {
         keys.collect()
     }
 
-    /// Deletes the job or dataset that needs a blob, and the unfinished jobs that read this dataset. Returns
-    /// the number of deleted rows.
+    /// Deletes the job or dataset that needs a blob, and the unfinished jobs that read that dataset. Returns the
+    /// number of deleted rows.
     pub(in crate::storage) async fn remove_rows_of(&mut self, key: &str) -> Result<u64> {
         let mut transaction = self.connection.begin().await?;
         let mut removed = 0;

@@ -18,8 +18,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of connections that read.
 const READERS_MAX: u32 = 4;
 
-/// Creates the database file, readable by its owner only, and waits until no other process is opening the
-/// file. The lock ends when the returned file is dropped.
+/// Creates the database file, readable by its owner only, and waits until no other process is opening it. The lock
+/// ends when the returned file is dropped.
 pub(super) async fn lock_for_opening(path: PathBuf) -> Result<File> {
     let locked = tokio::task::spawn_blocking(move || -> io::Result<File> {
         let mut options = OpenOptions::new();

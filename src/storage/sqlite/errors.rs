@@ -1,4 +1,4 @@
-//! Classification of SQLite errors by their result codes.
+//! Classifies SQLite errors by their result codes.
 
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteError;

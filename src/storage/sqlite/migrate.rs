@@ -14,7 +14,7 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 static MIGRATIONS: Migrator = sqlx_macros::migrate!("migrations/sqlite");
 
-/// Runs all pending migrations under one write lock, so that two processes never run the same migration.
+/// Runs all pending migrations under one write lock, so that no migration runs twice.
 pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
     let migrated = async {
         let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;

@@ -1,9 +1,9 @@
 //! The embedded database: one SQLite file.
 //!
-//! The store uses a write-ahead log with `synchronous=FULL`, so a commit is on disk when it is acknowledged.
-//! One connection writes and four read. Every writing transaction begins with `BEGIN IMMEDIATE`, because a
-//! deferred transaction that starts to write fails at once on a stale snapshot, regardless of the timeout.
-//! Several processes of one machine may open the same file.
+//! The write-ahead log runs with `synchronous=FULL`, so a commit is on disk when it is acknowledged. One connection
+//! writes and four read. Every writing transaction begins with `BEGIN IMMEDIATE`, because a deferred one that starts
+//! to write fails at once on a stale snapshot, whatever the timeout is. Several processes of one machine may open the
+//! same file.
 //!
 //! This file opens the store. The statements are in [`super::sql`].
 
@@ -22,7 +22,7 @@ use super::sql::database::Database;
 use super::sql::store::Store;
 use super::{Result, StoreError};
 
-/// Opens the store in the file `path` and migrates its schema. A missing file is created.
+/// Opens the store in the file `path`, which is created if missing, and migrates its schema.
 ///
 /// # Errors
 /// [`StoreError::Newer`] or `OtherSchema` when another version of the program wrote the file; `Corrupt` when the file
@@ -39,11 +39,10 @@ pub async fn open(path: &Path) -> Result<Store> {
     Ok(Store::new(database, Some(reserve)))
 }
 
-/// Opens the store in the file `path` read-only, even if the file is damaged.
+/// Opens the store in the file `path` read-only, even if it is damaged.
 ///
 /// # Errors
-/// [`StoreError::Newer`] or `Other` when the schema version differs from this program's version; errors of
-/// the file.
+/// [`StoreError::Newer`] or `Other` when the schema version is not that of this program; errors of the file.
 pub async fn open_to_check(path: &Path) -> Result<CheckedStore> {
     let readers = connect::readers(path);
     let version = match readers.acquire().await {

@@ -1,11 +1,10 @@
-//! Statistical claims: the tests run trainings and sessions with a known target, and count the claims and the
-//! wrong claims. A run may claim a confidence only when its guarantee holds.
+//! Statistical claims: the tests run trainings and sessions with a known target, and count the claims and how many of
+//! them are wrong. A run may claim a confidence only when its guarantee holds.
 //!
-//! Each unsound situation has a cell that must claim nothing. A second cell does the same work without the rule
-//! that prevents the claim. The claims of the second cell must be wrong more often than they say, so that the
-//! first cell can fail. Each honest cell must make claims. At most a fraction 1 - c of all its runs may claim c
-//! and be wrong, within three standard errors. `scripts/coverage` makes 2,000 runs per cell; the tests make a
-//! few.
+//! Each unsound situation has a cell that must claim nothing. To show that this cell can fail, a second one does the
+//! same work without the rule that prevents the claim, and its claims must be wrong more often than they say. Each
+//! honest cell must make claims, and at most a fraction 1 - c of all its runs may claim c and be wrong, within three
+//! standard errors. `scripts/coverage` makes 2,000 runs per cell; the tests make a few.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cancellations: the time until a job ends, in the same process and in another, and the race of a cancellation
+//! Cancellations: how long a job takes to end, in the same process and in another, and the race of a cancellation
 //! with the end of its job. Each job has one end, which never changes.
 
 use std::fmt;

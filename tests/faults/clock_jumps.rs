@@ -1,5 +1,5 @@
-//! The database's clock jumps ahead: a second worker gets a job while the first one is alive and believes in
-//! its lease. Only the fence of the first worker's writes keeps the job from two holders and two ends.
+//! The database's clock jumps ahead, so that a second worker gets a job while the first is alive and believes in its
+//! lease. Only the fence of the first worker's writes then keeps the job from having two holders and two ends.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A connection of the test to the database of the processes, of either kind.
+//! A connection of the test to the processes' database, of either kind.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A replica is cut off from PostgreSQL. Clients get an error in time, the replica stops computing by the end
-//! of the lease, other processes take over its jobs, and the replica recovers by itself.
+//! A replica is cut off from PostgreSQL. Its clients get an error in time, it stops computing by the end of its
+//! leases, other processes take over its jobs, and it recovers by itself.
 
 use std::fmt;
 use std::time::Duration;

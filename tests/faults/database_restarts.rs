@@ -1,5 +1,5 @@
-//! PostgreSQL crashes and recovers while clients submit and jobs run. Clients get answers that ask for a retry,
-//! and no job is lost.
+//! PostgreSQL crashes and recovers while clients submit and jobs run. Clients get answers that ask for a retry, and
+//! no job is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! Clients repeatedly cut event streams and resume them on another replica while replicas are killed. A client
-//! receives every event once and in order.
+//! Clients keep cutting event streams and resuming them on another replica, while replicas are killed. Each client
+//! must receive every event once and in order.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Several processes compute the parts of an experiment, and one of them is killed. The result equals that of
-//! one undisturbed process. The long form prints the speed-up of a second process.
+//! Several processes compute the parts of an experiment, and one of them is killed. The result equals that of a
+//! single, undisturbed process. The long form prints the speed-up of a second process.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A worker freezes for two leases and then continues. Another worker has taken over its jobs by then, and the
-//! store refuses all of its late writes.
+//! A worker freezes for two leases and then continues. By then another worker has taken over its jobs, and the store
+//! refuses all of its late writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The disk fills up. The service refuses new data but reads, cancels and deletes records. When the disk has
-//! free space again, the service resumes without a restart.
+//! The disk fills up. The service refuses new data, but still reads, cancels and deletes records, and once there is
+//! free space again it resumes without a restart.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,5 +1,4 @@
-//! The queue is full and clients continue to submit. Submissions are refused, and cancellations and deletions
-//! work.
+//! The queue is full and clients go on submitting. Submissions are refused, but cancellations and deletions work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,8 +1,7 @@
-//! The service under faults: properties that must hold while processes die or freeze, disks fill up, and
-//! networks fail.
+//! The service under faults: what must hold while processes die or freeze, disks fill up, and networks fail.
 //!
-//! Each test makes one fault with seeded random choices, and prints its counts. `scripts/test` runs the short
-//! form of the tests. `scripts/faults` runs the long form and collects the counts.
+//! Each test makes one fault with seeded random choices and prints its counts. `scripts/test` runs the short form of
+//! the tests; `scripts/faults` runs the long form and collects the counts.
 
 mod alerts;
 mod amplification;

@@ -1,4 +1,4 @@
-//! Loads that need more memory than a control group of 512 MiB or 2 GiB has. The process survives. Each request
+//! Loads that need more memory than a control group of 512 MiB or 2 GiB has. The process survives, each request
 //! succeeds or is refused with the name of the limit, and an unrelated job succeeds at the first attempt.
 
 use std::sync::Arc;

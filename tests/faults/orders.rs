@@ -1,4 +1,4 @@
-//! Orders: jobs of every kind that clients submit during faults, and the checks of their ends and results.
+//! Jobs of every kind that clients submit during faults, and the checks of their ends and results.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Jobs of several owners on one machine: short work behind long work, shares, and a job that kills its
-//! process beside innocent ones.
+//! Jobs of several owners on one machine: short work behind long work, shares, and a job that kills its process
+//! beside innocent ones.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! One tenant occupies as much as possible from one address. Requests of another tenant succeed
-//! throughout, and the probes of the operator stay fast.
+//! One tenant occupies as much as it can from one address. Requests of another tenant succeed all the time, and the
+//! operator's probes stay fast.
 
 use std::future::Future;
 use std::io::{ErrorKind, Result};

@@ -1,5 +1,5 @@
-//! Two versions of the program over one database. The older version continues while the newer one migrates and
-//! afterwards, but cannot start again.
+//! Two versions of the program over one database. The older one keeps working during and after the migration by the
+//! newer one, but cannot start again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Callbacks: a receiver gets a signed notice of a job's end, repeated until the receiver accepts or refuses it
-//! for good. The service refuses URLs that must not be called.
+//! Callbacks: a receiver gets a signed notice of a job's end, again and again until it accepts the notice or refuses
+//! it for good. The service refuses URLs that must not be called.
 
 use halfspace::storage::{BusyReceivers, WorkerId, sqlite};
 use serde_json::{Value, json};

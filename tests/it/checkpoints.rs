@@ -1,5 +1,5 @@
-//! A training that is interrupted at random moments and resumed from its last checkpoint ends like an
-//! uninterrupted one. The tests cover every learner of the catalogue and every kind of data.
+//! A training that is interrupted at random moments and resumed from its last checkpoint ends like an uninterrupted
+//! one, for every learner of the catalogue and every kind of data.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;

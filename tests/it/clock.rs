@@ -1,5 +1,5 @@
-//! Clock jumps of ten years, forwards and backwards, while the service runs and while it is stopped. The
-//! service deletes nothing early and deletes old records after their retention.
+//! Clock jumps of ten years, forwards and backwards, while the service runs and while it is stopped. It deletes
+//! nothing early, and still deletes old records after their retention.
 
 use std::sync::Arc;
 

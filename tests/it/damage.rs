@@ -1,8 +1,8 @@
-//! Damage detection: a flipped bit in a blob, model, dataset, session, job or checkpoint is never served,
-//! and `halfspace check` names the damaged record.
+//! Damage detection: if a bit of a blob, model, dataset, session, job or checkpoint flips, the damaged record is
+//! never served, and `halfspace check` names it.
 //!
-//! Each test makes a store with one record of each kind through the API, flips one bit, sends every
-//! request that reads the record to a fresh service, and flips the bit back.
+//! Each test makes a store with one record of each kind through the API, flips one bit, sends every request that
+//! reads the record to a fresh service, and flips the bit back.
 
 mod flips;
 mod store;

@@ -1,5 +1,5 @@
-//! A seed determines the result: on the scalar and the detected kernels, with one and with two workers, before
-//! and after a restart.
+//! A seed determines the result: on the scalar and the detected kernels, with one and with two workers, before and
+//! after a restart.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! The documents for users are true: their requests are answered as they say, their tables are those of the
-//! program, and their links lead somewhere.
+//! The documents for users are true: their requests are answered as they say, their tables agree with the program,
+//! and their links lead somewhere.
 
 mod requests;
 mod tables;

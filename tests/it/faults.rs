@@ -1,5 +1,5 @@
-//! Jobs under SIGTERM and cancellation, and sessions whose process is killed. `tests/faults` covers further
-//! faults of jobs.
+//! Jobs under SIGTERM and cancellation, and sessions whose process is killed. `tests/faults` covers further faults of
+//! jobs.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! `halfspace keys` beside a running service. The service obeys new and revoked keys, and a secret is shown
-//! only once.
+//! `halfspace keys` beside a running service, which obeys new and revoked keys. A secret is shown only once.
 
 use std::path::Path;
 use std::process::{Output, Stdio};

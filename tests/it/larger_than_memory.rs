@@ -1,5 +1,5 @@
-//! A training on a dataset that is larger than the memory limit of the process. The benchmark
-//! `larger_than_memory` runs the same training at full size.
+//! A training on a dataset that is larger than the memory limit of the process. The benchmark `larger_than_memory`
+//! runs it at full size.
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! One suite, driven by data files, that runs every learner of the catalogue.
 //!
-//! `learner_suite/data/` holds samples in the service's JSON form. Every learner gets each sample. The learner
-//! must accept or refuse the sample, count, stop and repeat its result as its catalogue entry says.
-//! `learner_suite/cases/{learner}.json` holds the exact expected results of one learner. A new learner joins
-//! the suite through its line in the catalogue, and the suite fails until its file of cases exists.
+//! `learner_suite/data/` holds samples in the service's JSON form. Every learner gets each of them, and must accept
+//! or refuse it, count, stop and repeat its result as its catalogue entry says. `learner_suite/cases/{learner}.json`
+//! holds the exact expected results of one learner. A new learner joins the suite with its line in the catalogue, and
+//! the suite fails until its file of cases exists.
 
 use std::fs;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The OpenAPI document: the committed file equals the served one. The document declares all errors, and its
-//! schemas refuse invalid requests.
+//! The OpenAPI document: the committed file equals the served one, it declares all errors, and its schemas refuse
+//! invalid requests.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! A service over PostgreSQL: processes that share a database, and errors of the start. `tests/faults` tests
-//! such services under faults.
+//! A service over PostgreSQL: processes that share a database, and errors at the start. `tests/faults` tests such
+//! services under faults.
 
 use halfspace::storage::postgres;
 use serde_json::{Value, json};

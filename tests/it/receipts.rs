@@ -1,5 +1,5 @@
-//! Receipts: every training of a learner that changes its state only on mistakes is replayed by a second
-//! implementation, and an altered receipt is refused.
+//! Receipts: if a learner changes its state only on mistakes, a second implementation replays its every training and
+//! refuses an altered receipt.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,5 @@
-//! A long job whose process is killed or stopped resumes from its last checkpoint and ends with the same result
-//! as an uninterrupted job.
+//! A long job whose process is killed or stopped resumes from its last checkpoint, with the same result as if it had
+//! not been interrupted.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Long requests end within three seconds after another process revokes their key. They end with a problem and
-//! release their permits.
+//! Long requests end within three seconds after another process revokes their key, with a problem, and release their
+//! permits.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Separability and maximum margin of real data sets. A test whose data file is missing prints a message and
-//! passes.
+//! Separability and maximum margin of real data sets. A test whose data file is missing prints a message and passes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

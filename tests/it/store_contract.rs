@@ -1,7 +1,7 @@
 //! The store contract: one suite of cases that runs over each database.
 //!
-//! A case knows only [`Backend`] and `Store`. A backend joins the suite with one implementation of
-//! [`Backend`], a function in [`backends`] and its name at the end of this file.
+//! A case knows only [`Backend`] and `Store`. To add a backend, implement [`Backend`], add a function in
+//! [`backends`], and list its name at the end of this file.
 
 mod api_keys;
 mod callbacks;

@@ -1,5 +1,5 @@
-//! Trainings that read examples from their stored form block by block. The results equal those from memory bit
-//! for bit, for every buffer size. Unreadable data end the run and never change the result.
+//! Trainings that read examples from their stored form block by block. For every buffer size the results equal those
+//! from memory bit for bit. Data that cannot be read end the run and never change the result.
 
 use std::io;
 use std::sync::Arc;

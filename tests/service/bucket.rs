@@ -1,8 +1,8 @@
-//! A separate prefix in the bucket of an S3 server for each test.
+//! A prefix of its own for each test, in the bucket of an S3 server.
 //!
-//! `scripts/with-s3 COMMAND` starts a server and passes its address to the tests. Tests that need the server
-//! print a message and pass without one. With `HALFSPACE_TEST_BLOBS=s3` every service inside a test process
-//! keeps its blobs there.
+//! `scripts/with-s3 COMMAND` starts a server and passes its address to the tests. Without one, tests that need it
+//! print a message and pass. With `HALFSPACE_TEST_BLOBS=s3` every service inside a test process keeps its blobs
+//! there.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,5 +1,5 @@
-//! An HTTP/1.1 client on a loopback socket, with one connection per exchange. The client reports answers and
-//! broken connections of a program.
+//! An HTTP/1.1 client on a loopback socket, with one connection per exchange. It reports answers and broken
+//! connections of a program.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Checks exchanges against the served OpenAPI document: every answer against the schema of its status, and
-//! every accepted JSON body against the schema of its operation.
+//! Checks exchanges against the served OpenAPI document: every answer against the schema of its status, and every
+//! accepted JSON body against the schema of its operation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

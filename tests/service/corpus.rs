@@ -1,6 +1,6 @@
-//! The corpus of the fuzz targets, which consists of requests of the tests.
+//! The corpus of the fuzz targets, made from requests of the tests.
 //!
-//! The tests write their requests to the directory in `HALFSPACE_FUZZ_CORPUS` if the variable is set: see
+//! If `HALFSPACE_FUZZ_CORPUS` is set, the tests write their requests to the directory that it names: see
 //! `scripts/fuzz`.
 
 use std::path::PathBuf;

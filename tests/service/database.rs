@@ -1,8 +1,8 @@
-//! A PostgreSQL database for one test, which is deleted after the test.
+//! A PostgreSQL database for one test, which is deleted afterwards.
 //!
-//! `scripts/with-postgres COMMAND` starts a server and passes its address to the tests. Tests that need the
-//! server print a message and pass without one. With `HALFSPACE_TEST_BACKEND=postgres` every service inside a
-//! test process uses such a database.
+//! `scripts/with-postgres COMMAND` starts a server and passes its address to the tests. Without one, tests that need
+//! it print a message and pass. With `HALFSPACE_TEST_BACKEND=postgres` every service inside a test process uses such
+//! a database.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,5 +1,5 @@
-//! A control group that limits the memory of a process. The group needs version 1 or 2 of control groups on
-//! this machine and the right to write there.
+//! A control group that limits the memory of a process. It needs version 1 or 2 of control groups on this machine,
+//! and the right to write there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! A proxy in front of a database or an object store. The proxy can disconnect or discard bytes, as a broken
-//! network does.
+//! A proxy in front of a database or an object store, which can disconnect or discard bytes as a broken network does.
 
 use std::io;
 use std::net::SocketAddr;

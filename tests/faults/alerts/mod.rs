@@ -1,8 +1,8 @@
-//! Each alert of `deploy/observability/alerts.yaml` under the fault that the alert reports. The program runs under
-//! the fault and answers scrapes. Prometheus's own `promtool` judges the scrapes by the rules.
+//! Each alert of `deploy/observability/alerts.yaml` under the fault that it reports. The program runs under the fault
+//! and answers scrapes, and Prometheus's own `promtool` judges these by the rules.
 //!
-//! The samples are real, and only their times are not: consecutive scrapes count as a minute apart. Each test asserts
-//! the exact set of alerts that fire during its scrapes.
+//! The samples are real, except that consecutive scrapes count as a minute apart. Each test asserts exactly which
+//! alerts fire during its scrapes.
 
 mod jobs;
 mod processes;

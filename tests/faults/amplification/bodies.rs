@@ -1,4 +1,4 @@
-//! Small bodies that stand for much: many columns, features, values or bytes.
+//! Small bodies that expand to many columns, features, values or bytes.
 
 use std::io::Write;
 

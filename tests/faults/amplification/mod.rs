@@ -1,8 +1,9 @@
-//! Small requests that ask for much memory, disk or computing: each alone, and many at once, in a control group of
-//! 512 MiB. The process survives, each request takes a bounded amount per byte sent, and requests of another key are
-//! answered. The short form takes a sample of the table, the long form the whole table.
+//! Small requests that ask for much memory, disk or computing, each alone and many at once, in a control group of 512
+//! MiB. The process must survive, each request may take only a bounded amount per byte sent, and requests of another
+//! key must be answered. The short form tries a sample of the table, the long form all of it.
 //!
-//! The routes come from the API document. A new route with a body or a parameter in its path needs an entry here.
+//! The routes come from the API document. If you add a route with a body or a parameter in its path, add an entry
+//! here.
 
 mod bodies;
 

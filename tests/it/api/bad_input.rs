@@ -1,4 +1,4 @@
-//! Bad input: a problem names the code and the place of each kind of fault, and the service creates nothing.
+//! Bad input: for each kind of fault a problem names the code and the place, and the service creates nothing.
 
 use std::io::Write;
 

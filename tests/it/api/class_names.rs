@@ -1,5 +1,5 @@
-//! The property behind `classes.rs`: whatever classes named the labels once, every later body is read by these names,
-//! in every format, spelling and order, whichever of the classes it has.
+//! The property behind `classes.rs`: once a set of classes has named the labels, every later body is read by these
+//! names, in every format, spelling and order, and whichever of the classes it contains.
 //!
 //! 9,000 cases call the readers and the rule of the names directly. The other 1,000 and more pass through the router:
 //! every learner that takes the data, evaluations of bodies, datasets and jobs, warm starts and sessions.

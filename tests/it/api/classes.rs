@@ -1,4 +1,4 @@
-//! Class names: wherever a model, a session or an encoding meets labels, its own names decide, not those of the body.
+//! Class names: labels mean what the model, session or encoding that reads them says, not what the body says.
 
 use serde_json::{Value, json};
 

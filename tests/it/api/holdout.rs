@@ -1,4 +1,4 @@
-//! `holdout`: examples that the service keeps back from the learner and evaluates its hypothesis on.
+//! `holdout`: examples that the service keeps back from the learner, to evaluate its hypothesis on them.
 
 use serde_json::{Value, json};
 

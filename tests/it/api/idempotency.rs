@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a retried request creates one record.
+//! `Idempotency-Key`: a request and its retries create one record.
 
 use axum::body::Body;
 use futures_util::future::join_all;

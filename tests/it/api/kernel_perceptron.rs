@@ -1,5 +1,5 @@
-//! The kernel perceptron through the service: its documented figures, exact decisions where floating point
-//! fails, and its refusals.
+//! The kernel perceptron through the service: its documented figures, exact decisions where floating point fails, and
+//! its refusals.
 
 use std::fmt::Write;
 use std::path::Path;

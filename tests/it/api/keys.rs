@@ -1,4 +1,4 @@
-//! API keys: the routes that need a key, and records that only the key of their owner can reach.
+//! API keys: the routes that need a key, and records that only their owner's key can reach.
 
 use halfspace::config::NewKey;
 use halfspace::records::schedule::Weight;

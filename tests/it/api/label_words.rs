@@ -1,4 +1,4 @@
-//! What a request says about labels is honoured or refused by the routes.
+//! Every option of a request about labels is either honoured or refused.
 
 use serde_json::{Value, json};
 

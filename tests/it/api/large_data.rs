@@ -1,5 +1,5 @@
-//! Datasets that do not fit into memory: the operations that read them block by block, and refusals of
-//! operations that need the whole dataset.
+//! Datasets that do not fit into memory: operations that read them block by block, and refusals of those that need
+//! the whole dataset.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Names of features and classes: models keep the names of their data, and the service compares them with those
-//! of other data.
+//! Names of features and classes: models keep those of their data, and the service compares them with those of other
+//! data.
 
 use serde_json::{Value, json};
 

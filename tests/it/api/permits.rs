@@ -1,4 +1,4 @@
-//! A key may hold a share of a process's permits, so that other keys find the rest.
+//! A key may hold only a share of a process's permits, so that others find some left.
 
 use std::io::Error;
 use std::sync::Arc;

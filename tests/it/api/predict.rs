@@ -1,5 +1,5 @@
-//! Predictions as a stream of lines, with late errors and without a limit of length; and the limits of
-//! predictions and evaluations as documents.
+//! Predictions as a stream of lines, with late errors and without a limit of length, and the limits of predictions
+//! and evaluations as documents.
 
 use std::io::Error;
 

@@ -1,4 +1,4 @@
-//! Errors: every route answers with the same problem document, and every code has a page.
+//! Errors: every route answers with the same kind of problem document, and every code has a page.
 
 use std::convert::Infallible;
 use std::sync::Arc;

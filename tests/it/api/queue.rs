@@ -1,4 +1,4 @@
-//! The queue and the processes as clients see them: the reason why a job waits, the load by key, and the workers.
+//! The queue and the processes as clients see them: why a job waits, the load by key, and the workers.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Quotas: the service refuses a request before accepting it and names the limit and its use. Deletions and
-//! cancellations always work.
+//! Quotas: a request that would exceed one is refused before it is accepted, with the name of the limit and its use.
+//! Deletions and cancellations always work.
 
 use halfspace::config::NewKey;
 use serde_json::{Value, json};

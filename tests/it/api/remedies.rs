@@ -1,5 +1,5 @@
-//! No refusal without a way out: each code of the table is provoked by a real request, and the detail names the
-//! parameter, header, route, setting or change that mends the request.
+//! No refusal without a way out: a real request provokes each code of the table, and the detail names the parameter,
+//! header, route, setting or change that mends the request.
 
 use std::io::Error;
 

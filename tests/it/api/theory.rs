@@ -1,5 +1,5 @@
-//! `/v1/theory`: the reference values, the range of every parameter, and the stopping rule `exact` that rests
-//! on these analyses.
+//! `/v1/theory`: the reference values, the range of every parameter, and the stopping rule `exact`, which rests on
+//! these analyses.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! The query of `POST /v1/learners/{name}/train` is the document of `POST /v1/jobs` with dots between nested names.
-//! Every field gives the same job both ways, and a fault has the same place.
+//! The query of `POST /v1/learners/{name}/train` is the document of `POST /v1/jobs` with dots between nested names:
+//! every field gives the same job both ways, and a fault has the same place.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Warm starts: trainings that begin from a model, the claims that such trainings may make, and models that do
-//! not fit.
+//! Warm starts: trainings that begin from a model, the claims that they may make, and models that do not fit.
 
 use serde_json::{Value, json};
 

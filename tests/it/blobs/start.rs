@@ -1,4 +1,5 @@
-//! A start with an unusable place for blobs ends with an error, which names the setting and shows no secret.
+//! If the place for blobs is unusable, the service does not start, and its error names the setting without showing a
+//! secret.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! An object store that becomes unreachable for a while. Operations that need the store wait or are refused,
-//! other operations continue, and no data are lost.
+//! An object store that cannot be reached for a while. Operations that need it wait or are refused, others continue,
+//! and no data are lost.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The requests of the documents, sent to a real service.
 //!
-//! A block of language `sh` is a script that runs. The block after it is the expected output: a `json` block is
+//! A block of language `sh` is a script to run, and the block after it is the expected output: a `json` block is
 //! contained in the last document that the script prints, and a `text` block is the whole output.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Callbacks: every end of a job owes one, one worker at a time delivers it, and only that worker settles it.
+//! Callbacks: every end of a job makes one due, one worker at a time delivers it, and only that worker settles it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Checkpoints: the state of a job that an attempt stores for the next attempt.
+//! Checkpoints: the state of a job that an attempt stores for the next one.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Damaged rows are not served, and they delay no other records.
+//! Damaged rows are not served, and they hold up no other records.
 
 use halfspace::records::session::{LogEntry, SessionAppend};
 

@@ -1,4 +1,4 @@
-//! Idempotency keys: one record per key, and the key is stored together with the record or not at all.
+//! Idempotency keys: one record per key, and the key is stored together with its record or not at all.
 
 use super::sessions::session;
 use super::*;

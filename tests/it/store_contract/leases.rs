@@ -1,4 +1,4 @@
-//! Leases: the holder may compute and change a job, and no other worker may.
+//! Leases: only the holder may compute and change a job.
 
 use super::*;
 

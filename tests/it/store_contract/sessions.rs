@@ -1,4 +1,4 @@
-//! Sessions: their position, their log of examples and the snapshot that replaces the log.
+//! Sessions: their position, their log of examples, and the snapshot that replaces the log.
 
 use super::*;
 use halfspace::records::SessionId;

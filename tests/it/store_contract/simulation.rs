@@ -1,7 +1,7 @@
 //! The policy of the scheduler over simulated loads: starvation, shares and switches.
 //!
-//! A case runs a load in simulated time over the statements of a real store: see [`machine`]. Each run checks
-//! the bounds of [`fairness`] at each claim, and the bounds of its own load.
+//! A case runs a load in simulated time over the statements of a real store: see [`machine`]. At each claim it checks
+//! the bounds of [`fairness`], and also those of its own load.
 
 mod fairness;
 mod machine;

@@ -1,4 +1,4 @@
-//! Jobs that have subjobs: claiming, counting, cancelling, gathering and deleting the subjobs.
+//! Jobs that have subjobs: how these are claimed, counted, cancelled, gathered and deleted.
 
 use halfspace::records::Callback;
 use halfspace::storage::BusyReceivers;

@@ -1,8 +1,8 @@
-//! Files of a crate do not import each other in circles.
+//! No files of a crate import each other in a circle.
 //!
-//! A path names the deepest module on its way that is a file. A path through the re-export of a parent therefore
-//! counts as an import of the parent, and the declaration `mod child;` counts as none. An inline module belongs to
-//! its file. Tests do not count.
+//! A path names the deepest module on its way that is a file, so a path through the re-export of a parent counts as
+//! an import of the parent, and the declaration `mod child;` as none. An inline module belongs to its file. Tests do
+//! not count.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,9 +1,9 @@
-//! Decides whether the recorded operations on one job are linearizable in the sequential model: whether each
-//! operation can have taken effect at one moment between its call and its answer.
+//! Decides whether the recorded operations on one job are linearizable in the sequential model: whether each can have
+//! taken effect at one moment between its call and its answer.
 //!
-//! The search follows Wing and Gong (1993) in the just-in-time form of Lowe (2017). The search takes calls and
-//! answers in the order of time, and an operation takes effect no earlier than an answer needs it. This module
-//! does not know the form of the logs.
+//! The search follows Wing and Gong (1993) in the just-in-time form of Lowe (2017): it takes calls and answers in the
+//! order of time, and lets an operation take effect only when an answer needs it. The form of the logs is not known
+//! here.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The acts of a worker with one lease in its own memory. The worker may park and resume the job until it has
-//! ended or requeued the job. These acts happen in one process, so their order is known.
+//! What a worker does with one lease in its own memory: it may park and resume the job until it has ended or requeued
+//! it. All of this happens in one process, so the order is known.
 
 use super::model::Interval;
 

@@ -1,9 +1,8 @@
-//! The history of each store under test: the operations of its processes and the answers to its clients. The
-//! history is compared with a sequential model when the last process of the store has ended.
+//! The history of each store under test: the operations of its processes and the answers to its clients. When the
+//! last process of a store has ended, its history is compared with a sequential model.
 //!
-//! A process enters the history of its store when it starts and leaves the history when it ends, so that no
-//! test can forget the check. Only the fault suite keeps histories, because other tests change stores behind
-//! the backs of processes.
+//! A process enters the history when it starts and leaves it when it ends, so no test can forget the check. Only the
+//! fault suite keeps histories, because other tests change stores behind the backs of processes.
 
 pub mod checker;
 pub mod holds;

@@ -1,5 +1,5 @@
-//! The sequential model that recorded histories are compared with: one job as the store's contract describes
-//! it, in one thread and without SQL.
+//! The sequential model that recorded histories are compared with: one job as the store's contract describes it, in
+//! one thread and without SQL.
 
 use std::sync::Arc;
 

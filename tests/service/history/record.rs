@@ -1,5 +1,5 @@
-//! The record of one store: the log of its processes and the answers to its clients, sorted by job into
-//! operations of the model.
+//! The record of one store: the log of its processes and the answers to its clients, sorted by job into operations of
+//! the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

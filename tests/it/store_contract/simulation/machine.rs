@@ -1,7 +1,7 @@
 //! Worker processes in simulated time over a real store.
 //!
-//! The machine knows the times of events: arrivals, heartbeats and ends. The statements of the store and
-//! `records::schedule` decide the order of jobs. The machine calls them as `jobs` does.
+//! The machine only knows when events happen: arrivals, heartbeats and ends. The order of jobs is decided by the
+//! statements of the store and by `records::schedule`, which the machine calls as `jobs` does.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-/** The console: one page per first part of the place. The console uses only the public API of the service. */
+/** The console: one page for each first part of the place. It uses only the public API of the service. */
 
 import { Component, html, render } from "./vendor/htm-preact.mjs";
 import { useEffect, useRef, useState } from "./vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The page Home: the ways in, the work that runs, and the work that ended lately. */
+/** The page Home: the ways in, the work that runs, and the work that ended recently. */
 
 import { html } from "../vendor/htm-preact.mjs";
 import { PageHead, counted } from "../view/parts.mjs";

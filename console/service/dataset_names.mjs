@@ -1,6 +1,6 @@
 /**
- * The names of datasets by id, for documents that hold only the id. The names come from the list of datasets, because a
- * request for a deleted dataset would be an error.
+ * The names of datasets by id, for documents that hold only the id. They come from the list of datasets, because
+ * asking for a dataset that was deleted would be an error.
  */
 
 import { useEffect } from "../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** Deletions in all tabs of the browser: what is deleted leaves the lists and the names that other tabs show. */
+/** Deletions in all tabs of the browser: what is deleted disappears from the lists and names in the other tabs, too. */
 
 const NAME = "halfspace.deletions";
 

@@ -1,6 +1,6 @@
 /**
- * The events of a job. Browsers offer EventSource for such streams, but EventSource sends no key, so this module reads
- * the stream itself. A broken stream continues after the last event that arrived.
+ * The events of a job. The browser's own EventSource sends no key, so this module reads the stream itself. If the
+ * stream breaks, it continues after the last event that arrived.
  */
 
 import { Problem, delay, isAway, send } from "./requests.mjs";

@@ -1,4 +1,4 @@
-/** The format of a file by its name, and the part of a file that is enough to see how the service reads the file. */
+/** The format of a file by its name, and the part of it that is enough to see how the service reads it. */
 
 /** @typedef {{label: string, mediaType: string, isLines: boolean, isTable: boolean, hasDelimiter?: boolean, hasHeader?: boolean,
  *   isWorkbook?: boolean, needsN?: boolean}} Format

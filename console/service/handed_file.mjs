@@ -1,4 +1,4 @@
-/** A file that one page hands to another. A file has no address, so the file cannot stand in the URL. */
+/** A file that one page hands to another. It has no address, so it cannot be part of the URL. */
 
 import { signal } from "../vendor/signals.mjs";
 

@@ -1,4 +1,4 @@
-/** Labels of examples. A class that is named by a number has its name in place of 1 or -1, because a 1 could mean either. */
+/** Labels of examples. If a class is named by a number, its name replaces 1 or -1, because a 1 could mean either. */
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 

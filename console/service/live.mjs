@@ -1,4 +1,4 @@
-/** Answers that follow what a person types, and answers that are text. */
+/** Answers that follow what you type, and answers that are text. */
 
 import { useEffect, useRef, useState } from "../vendor/hooks.mjs";
 import { send } from "./requests.mjs";

@@ -1,4 +1,4 @@
-/** A request as a command for curl and as a script for Python. Both repeat what the console sends, without the key. */
+/** A request as a command for curl and as a script for Python. Both send what the console sends, without the key. */
 
 import { key, root, urlOf } from "./requests.mjs";
 

@@ -1,4 +1,7 @@
-/** Documents of the service as hooks: loaded, kept up to date and cancelled with the part of the page that shows them. */
+/**
+ * Documents of the service as hooks: loaded, kept up to date, and cancelled with the part of the page that shows
+ * them.
+ */
 
 import { useCallback, useEffect, useRef, useState } from "../vendor/hooks.mjs";
 import { onDeletion } from "./deletions.mjs";

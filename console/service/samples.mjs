@@ -1,4 +1,4 @@
-/** The tables that the service offers to try: store one, and train its suggested learner. */
+/** The tables that the service offers to try: stores one, and trains its suggested learner. */
 
 import { curl, python } from "./recipes.mjs";
 import { Problem, call, create, freshKey, root, send } from "./requests.mjs";

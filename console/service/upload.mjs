@@ -1,4 +1,4 @@
-/** An upload with progress. `fetch` reports no progress of a body, so this module uses XMLHttpRequest. */
+/** An upload with progress. It uses XMLHttpRequest, because `fetch` reports no progress of a body. */
 
 import { Unreachable, errorOf, headersOf, isAway, key, urlOf } from "./requests.mjs";
 

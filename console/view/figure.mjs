@@ -2,7 +2,7 @@
  * A chart: interactive on the screen, and the same data as a table, as SVG and as CSV. On paper the chart is an image in
  * colours for white paper.
  *
- * A line has a colour and a dash pattern of its own, so that the lines stay distinct in black and white.
+ * Each line has its own colour and dash pattern, so that the lines can be told apart in black and white.
  */
 
 import { html } from "../vendor/htm-preact.mjs";

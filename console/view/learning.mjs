@@ -1,4 +1,4 @@
-/** Hypotheses, counts, bounds and certificates as a person reads them. */
+/** Hypotheses, counts, bounds and certificates, put the way people read them. */
 
 import { html } from "../vendor/htm-preact.mjs";
 import { CSV_TYPE, csvOf, download } from "./download.mjs";

@@ -1,6 +1,6 @@
 /**
- * The place in the console: path and query behind `#`. The place holds the state of a page, so a link or the back button
- * restores the page. The part behind `#` needs no rule of a server or proxy and appears in no log.
+ * The place in the console: path and query behind `#`. It holds the state of a page, so a link or the back button
+ * restores the page. What is behind `#` needs no rule of a server or proxy and appears in no log.
  */
 
 import { signal } from "../vendor/signals.mjs";

@@ -1,4 +1,4 @@
-/** Errors as a person reads them: the problem, the place, and the way to proceed. */
+/** Errors, put the way people read them: the problem, the place, and how to go on. */
 
 import { html } from "../vendor/htm-preact.mjs";
 import { useEffect, useId, useRef, useState } from "../vendor/hooks.mjs";

@@ -1,6 +1,6 @@
 /**
- * A table of any number of rows. Only the visible rows are in the page. Lists of the service arrive page by page as the
- * reader scrolls.
+ * A table of any number of rows, of which the page holds only the visible ones. Lists of the service arrive page by
+ * page as you scroll.
  */
 
 import { html } from "../vendor/htm-preact.mjs";

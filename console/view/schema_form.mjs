@@ -1,6 +1,6 @@
 /**
- * A form for parameters that a JSON Schema of the service describes. The values of the form are texts by dotted name, such
- * as `kernel.conjunctions`, so that the URL can hold them. An empty value means the default.
+ * A form for parameters that a JSON Schema of the service describes. Its values are texts by dotted name, such as
+ * `kernel.conjunctions`, so that the URL can hold them. An empty value means the default.
  */
 
 import { html } from "../vendor/htm-preact.mjs";

@@ -1,4 +1,4 @@
-/** Light or dark: as the system wants, or as the person chose in this browser. */
+/** Light or dark: as the system wants, or as chosen in this browser. */
 
 import { effect, signal } from "../vendor/signals.mjs";
 

@@ -1,6 +1,6 @@
 /**
- * The entries of a comparison: one row per training, from jobs, from a comparison or from a grid. An entry keeps only the
- * numbers, because hypotheses of a thousand jobs would fill the memory.
+ * The entries of a comparison: one row per training, from jobs, from a comparison or from a grid. An entry keeps only
+ * the numbers, because the hypotheses of a thousand jobs would fill the memory.
  */
 
 import { isVacuous } from "../../view/learning.mjs";

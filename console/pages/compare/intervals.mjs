@@ -1,6 +1,7 @@
 /**
- * Exact intervals of the errors of jobs that ran alone. A certificate carries one. The service computes the others, so no
- * bound is computed here, and its default confidence holds. The results of comparisons and grids carry their own.
+ * Exact intervals of the errors of jobs that ran alone. If a job has a certificate, that carries one; the others come
+ * from the service, with its default confidence, so that no bound is computed here. The results of comparisons and
+ * grids carry their own.
  */
 
 import { useMany } from "./lanes.mjs";

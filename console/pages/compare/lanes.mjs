@@ -1,4 +1,4 @@
-/** Requests of a comparison: few at once, each answer kept. */
+/** Requests of a comparison: a few at a time, with each answer kept. */
 
 import { useEffect, useRef, useState } from "../../vendor/hooks.mjs";
 import { call, key, patiently } from "../../service/requests.mjs";

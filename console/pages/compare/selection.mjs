@@ -1,4 +1,4 @@
-/** A comparison of ticked jobs. The jobs arrive a few at a time, and the page says how many are left. */
+/** A comparison of ticked jobs, which arrive a few at a time. The page says how many are left. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useMemo, useRef, useState } from "../../vendor/hooks.mjs";

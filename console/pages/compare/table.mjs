@@ -1,4 +1,4 @@
-/** The table of a comparison: parameters and results, sorted by a column, with only the differences on demand. */
+/** The table of a comparison: parameters and results, sorted by a column, and on demand only what differs. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useMemo } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The list of the stored datasets, beside the ways to new data. */
+/** The list of the stored datasets, beside the ways to add new ones. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useList } from "../../service/resource.mjs";

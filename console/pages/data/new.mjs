@@ -1,4 +1,4 @@
-/** A new dataset from a file: how the service reads the columns, changes of that reading, and the upload. */
+/** A new dataset from a file: how the service reads the columns, how you change that, and the upload. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The columns of a file as the service reads them, with a choice of the use of each column. */
+/** The columns of a file as the service reads them, and the choice of what each is used for. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { number } from "../../view/numbers.mjs";

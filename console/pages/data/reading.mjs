@@ -1,4 +1,4 @@
-/** How the service reads a file, asked again with every change of the parameters. The service stores nothing for this. */
+/** How the service reads a file. It is asked again whenever a parameter changes, and stores nothing. */
 
 import { useEffect, useRef, useState } from "../../vendor/hooks.mjs";
 import { call, key, patiently } from "../../service/requests.mjs";

@@ -1,4 +1,7 @@
-/** Why the service refuses a file, in the words of this page: a parameter of the API is named by the control that sets it. */
+/**
+ * Why the service refuses a file. Instead of a parameter of the API, the text names the control that sets it on this
+ * page.
+ */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Problem, root } from "../../service/requests.mjs";

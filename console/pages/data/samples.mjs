@@ -1,4 +1,4 @@
-/** The tables that the service offers to try, as cards. Each card stores its table, or stores it and trains at once. */
+/** The tables that the service offers to try, as cards. A card stores its table, or stores it and trains at once. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useId } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The options of the reading as a form. Each format has the options that the service accepts for it. */
+/** The form with the options of the reading. Each format has those that the service accepts for it. */
 
 /** @typedef {import("../../view/schema_form.mjs").Schema} Schema */
 

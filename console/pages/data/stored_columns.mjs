@@ -1,4 +1,4 @@
-/** The columns of a stored table and the features that they became. */
+/** The columns of a stored table, and the features that they became. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { number } from "../../view/numbers.mjs";

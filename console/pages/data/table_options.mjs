@@ -1,6 +1,6 @@
 /**
- * The parameters that say how a file is read, as the query of the place holds them. Their names are the names of the
- * API, so the query of the page is the query of the request.
+ * The parameters that say how a file is read, as the query of the place holds them. They have the names of the API,
+ * so the query of the page is the query of the request.
  */
 
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */

@@ -1,4 +1,7 @@
-/** The theory calculators: the operation, the question, the formula with its source, and the numbers of the answer in words. */
+/**
+ * The theory calculators: the operation, the question, the formula with its source, and the numbers of the answer in
+ * words.
+ */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { confidence, number, percent } from "../../view/numbers.mjs";

@@ -1,4 +1,4 @@
-/** The constructions of the papers: sequences of examples that the service stores as a dataset, and a formula. */
+/** The constructions of the papers: sequences of examples, which the service stores as a dataset, and a formula. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";

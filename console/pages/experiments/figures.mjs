@@ -1,4 +1,4 @@
-/** The ready-made figures: run one as it is, or with other parameters. */
+/** The ready-made figures, which run as they are or with other parameters. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useAction, useResource } from "../../service/resource.mjs";

@@ -1,4 +1,4 @@
-/** The gallery of past runs: each experiment with its state, and with its picture as soon as the card is in view. */
+/** The gallery of past runs: each experiment with its state, and with its picture as soon as its card is in view. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useRef, useState } from "../../vendor/hooks.mjs";

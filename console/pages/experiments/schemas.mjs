@@ -1,4 +1,4 @@
-/** The schemas of the API document as forms read them: without references, and with other defaults. */
+/** The schemas of the API document in the form that forms read: without references, and with other defaults. */
 
 import { fieldsOf, paramsOf } from "../../view/schema_form.mjs";
 

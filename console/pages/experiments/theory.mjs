@@ -1,4 +1,4 @@
-/** The theory calculators: the inputs stand in the URL, and the service answers while a person types. */
+/** The theory calculators: the service answers while you type, and the URL holds the inputs. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useLive } from "../../service/live.mjs";

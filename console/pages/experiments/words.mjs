@@ -1,4 +1,4 @@
-/** The words for experiments: their names, their purposes and the time that they take. This module requests nothing. */
+/** The words for experiments: their names, what they are for and how long they take. This module makes no requests. */
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {Schemas["Figure"]} ReadyFigure */

@@ -1,4 +1,4 @@
-/** The work of the caller: jobs that run or wait, and jobs that ended lately. */
+/** The caller's work: jobs that run or wait, and jobs that ended recently. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect } from "../../vendor/hooks.mjs";

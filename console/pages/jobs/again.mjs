@@ -1,4 +1,4 @@
-/** The page Train with the request of a job, so that a person changes and repeats it. */
+/** The page Train, filled in with the request of a job, so that you can change and repeat it. */
 
 import { href } from "../../view/place.mjs";
 import { comparedText } from "../train/request.mjs";

@@ -1,5 +1,5 @@
 /**
- * One job, kept up to date by its events. The document of the service is the truth about the status. The events add the
+ * One job, kept up to date by its events. Its status comes from the service's document alone; the events add the
  * progress between two documents and the points of the mistake curve.
  */
 

@@ -1,4 +1,4 @@
-/** The parts of a job: their counts by status, and a table of any length. */
+/** The parts of a job: how many have which status, and a table of any length. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useList, useResource } from "../../service/resource.mjs";

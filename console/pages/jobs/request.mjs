@@ -1,4 +1,4 @@
-/** The facts of a job, and its requests: repeat, read, cancel and delete. */
+/** The facts of a job, and what you can do with it: repeat, read, cancel and delete. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useResource } from "../../service/resource.mjs";

@@ -1,4 +1,4 @@
-/** The state of a job that has no result: the wait in the queue, the progress of a run, or the reason of a failure. */
+/** The state of a job without a result: its wait in the queue, its progress, or the reason why it failed. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The actions on ticked jobs: compare, cancel, delete. A tick outlives the page of the list, so an action counts by id. */
+/** The actions on ticked jobs: compare, cancel, delete. A tick outlives the page of the list, so actions go by id. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The words for a job: its title, its outcome in one line, and its address. This module requests nothing. */
+/** The words for a job: its title, its outcome in one line, and its address. This module makes no requests. */
 
 import { number, percent, secondsBetween } from "../../view/numbers.mjs";
 import { counted } from "../../view/parts.mjs";

@@ -1,4 +1,4 @@
-/** The card of a model: its origin, its rule and its encoding. The card is the part of the page that goes on paper. */
+/** The card of a model: its origin, its rule and its encoding. When the page is printed, this is what goes on paper. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useMemo, useState } from "../../vendor/hooks.mjs";

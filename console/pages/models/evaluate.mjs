@@ -1,4 +1,4 @@
-/** The evaluation of a model on examples with labels: a stored dataset or a file. */
+/** The evaluation of a model on labelled examples: a stored dataset or a file. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";

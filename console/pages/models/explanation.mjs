@@ -1,4 +1,7 @@
-/** The explanation of a model, for its own page and for that of its training: the rule in words and the heaviest terms, as a table with bars, as SVG and as CSV. */
+/**
+ * The explanation of a model, on its own page and on that of its training: the rule in words and the heaviest terms,
+ * as a table with bars, as SVG and as CSV.
+ */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { send } from "../../service/requests.mjs";

@@ -1,4 +1,4 @@
-/** The list of models, with filters that stand in the URL, and the import of a model file. */
+/** The list of models, with its filters in the URL, and the import of a model file. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useList, useResource } from "../../service/resource.mjs";

@@ -1,4 +1,4 @@
-/** Predictions of a model: live on typed rows, and on a file. */
+/** Predictions of a model: live on rows that you type, and on a file. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { isReal } from "./words.mjs";

@@ -1,6 +1,6 @@
 /**
- * Predictions on a file. The answer arrives in lines, and the page stops to read after the first thousand. Of a large file
- * only the beginning is sent, since a browser reads no answer before the whole body is sent.
+ * Predictions on a file. The answer arrives in lines, and the page stops reading after the first thousand. Of a large
+ * file only the beginning is sent, because a browser reads no answer before it has sent the whole body.
  */
 
 import { html } from "../../vendor/htm-preact.mjs";

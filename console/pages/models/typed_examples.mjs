@@ -1,4 +1,4 @@
-/** Examples that a person types for a model without a table: bits, or numbers, one example per line. */
+/** Examples that you type for a model without a table: bits or numbers, one example per line. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";

@@ -1,6 +1,6 @@
 /**
- * Rows that a person types into a form which follows the encoding of the model's table. The service predicts the rows
- * while the person types. The URL holds the rows.
+ * Rows that you type into a form, which follows the encoding of the model's table. The service predicts them while
+ * you type, and the URL holds them.
  */
 
 import { html } from "../../vendor/htm-preact.mjs";

@@ -1,4 +1,4 @@
-/** The words for a model: its title, the name of its kind, and its requests. This module requests nothing. */
+/** The words for a model: its title, the name of its kind, and its requests. This module makes no requests itself. */
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {Schemas["Model"]} Model */

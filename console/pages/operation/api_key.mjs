@@ -1,4 +1,4 @@
-/** The key of this tab, and the use of the limits that the service sets for the key. */
+/** The key of this tab, and how much it uses of the limits that the service sets for it. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";

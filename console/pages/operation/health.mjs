@@ -1,4 +1,4 @@
-/** The health of the service: whether the service is alive and ready, and the release that runs. */
+/** The health of the service: whether it is alive and ready, and which release runs. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The queue by owner, the jobs of the caller that wait, and the processes that compute. */
+/** The queue by owner, the caller's waiting jobs, and the processes that compute. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useResource } from "../../service/resource.mjs";

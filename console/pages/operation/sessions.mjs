@@ -1,4 +1,4 @@
-/** The on-line sessions of the caller as a list, with their deletion. */
+/** The caller's on-line sessions as a list, and their deletion. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { call } from "../../service/requests.mjs";

@@ -1,6 +1,6 @@
 /**
- * The bound of a theorem on the mistakes of a learner, computed by the service. Learners without such a bound get the
- * reason.
+ * The bound of a theorem on the mistakes of a learner, computed by the service. If a learner has no such bound, the
+ * reason is shown.
  */
 
 import { useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The controls of a run: step, play, pause, back, and a position to go to. All of them work by keyboard. */
+/** The controls of a run: step, play, pause, back, and a position to go to. All of them work with the keyboard. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useId, useState } from "../../vendor/hooks.mjs";

@@ -1,6 +1,6 @@
 /**
- * The data of a run as a dataset of the service. Equal recipes name the request alike, so a link that many people open
- * makes its dataset once.
+ * The data of a run as a dataset of the service. Equal recipes use the same idempotency key, so a link that many
+ * people open makes its dataset only once.
  */
 
 import { Problem, call, delay, freshKey, patiently, send } from "../../service/requests.mjs";

@@ -1,4 +1,4 @@
-/** The next example with its predictions, and the outcome of the example before. */
+/** The next example with its predictions, and the outcome of the one before. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";

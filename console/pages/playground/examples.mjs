@@ -1,4 +1,4 @@
-/** The examples of a dataset by position. After the last example the data begin again, so each position has an example. */
+/** The examples of a dataset by position. After the last one the data begin again, so every position has an example. */
 
 import { signOf } from "../../service/labels.mjs";
 import { call, patiently } from "../../service/requests.mjs";

@@ -1,4 +1,4 @@
-/** Numbers as a square of colours: blue above zero, orange below, stronger for larger numbers. */
+/** Numbers as a square of colours: blue above zero, orange below, and stronger the larger the number. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useRef } from "../../vendor/hooks.mjs";

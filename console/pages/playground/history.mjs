@@ -1,6 +1,6 @@
 /**
- * The answers of a session by position, in a form that stays small for a million examples. Answers that another tab
- * received are missing; the count of mistakes after them is known.
+ * The answers of a session by position, in a form that stays small for a million examples. Those that another tab
+ * received are missing, but the count of mistakes after them is known.
  */
 
 /** @typedef {import("#api").components["schemas"]["ExampleAnswer"]} Answer */

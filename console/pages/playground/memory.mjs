@@ -1,7 +1,7 @@
 /**
- * The run of this tab, so that a reload resumes the session that ran, and the end of sessions that nobody needs. The
- * storage belongs to the tab. A copied tab has a copy of the storage and therefore the same session, so a page ends only
- * sessions of its own.
+ * Remembers the run of this tab, so that a reload resumes its session, and ends sessions that nobody needs any more.
+ * The storage belongs to the tab. If the tab is copied, so is the storage and with it the session; a page therefore
+ * ends only sessions of its own.
  */
 
 import { call } from "../../service/requests.mjs";

@@ -1,4 +1,4 @@
-/** Obstacles of a run, and the way to proceed: a lost service, a deleted or ended session, another tab. */
+/** What can stop a run, and how to go on: a lost service, a deleted or ended session, another tab. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Problem } from "../../service/requests.mjs";

@@ -1,4 +1,7 @@
-/** The points of the plane with the line of each hypothesis, now and before. The lines are drawn from the weights of the service. */
+/**
+ * The points of the plane with the line of each hypothesis, now and before. The lines come from the service's
+ * weights.
+ */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useId, useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** Runs for a lecture, one click away. Each one is a query of the page. */
+/** Runs for a lecture, one click away. Each is a query of the page. */
 
 /** Points of the plane that a line separates with a small margin. */
 const PLANE = ["1.2,0.7,1", "-0.6,1.4,-1", "2.1,1.6,1", "0.4,1.9,-1", "-1.8,-0.9,-1", "1.6,-1.1,1", "0.9,-0.4,1", "-0.3,0.6,-1", "2.4,2.1,1",

@@ -1,6 +1,6 @@
 /**
- * One session of the service with its answers. Each request names the position that the session must have, so an
- * example is never learnt twice.
+ * One session of the service with its answers. Each request names the position that the session must have, so that no
+ * example is learnt twice.
  */
 
 import { Problem, Unreachable, call, freshKey, patiently, send } from "../../service/requests.mjs";

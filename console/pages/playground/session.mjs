@@ -1,4 +1,4 @@
-/** The sessions behind a run: their ids and requests, the answers as a file, the hypothesis as a model, and the deletion. */
+/** The sessions behind a run: ids and requests, the answers as a file, the hypothesis as a model, and the deletion. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,7 @@
-/** The set-up of a run: presets, learners with their parameters, data, seed and declared origin. All of it stands in the URL. */
+/**
+ * The set-up of a run: presets, learners with their parameters, data, seed and declared origin. The URL holds all of
+ * it.
+ */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";

@@ -1,4 +1,4 @@
-/** The claims of a session about its hypothesis: live certificates, and the run length of the stop rule. */
+/** What a session claims about its hypothesis: live certificates, and the run length of the stop rule. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Certificates } from "../../view/learning.mjs";

@@ -1,6 +1,6 @@
 /**
- * The state of the page in the URL: learners with their parameters, seed, origin, data and position. Equal states give
- * equal runs, because a session is determined by its request and its examples.
+ * The state of the page in the URL: learners with their parameters, seed, origin, data and position. Equal states
+ * give equal runs, because its request and its examples determine a session.
  */
 
 import { number } from "../../view/numbers.mjs";

@@ -1,4 +1,7 @@
-/** A grid: the values that the service tries for fields of a training. Each field has one text with commas between the values. */
+/**
+ * A grid: the values that the service tries for fields of a training. You write those of a field with commas in
+ * between.
+ */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { counted, Panel } from "../../view/parts.mjs";

@@ -1,4 +1,4 @@
-/** The table of learners: the concept that each one learns, its guarantee, and whether it fits the data. */
+/** The table of learners: the concept that each learns, its guarantee, and whether it fits the data. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useRef } from "../../vendor/hooks.mjs";

@@ -1,4 +1,7 @@
-/** The request that the state of the page stands for, and the faults of an answer by the field that they concern. */
+/**
+ * The request that the state of the page stands for, and the faults in an answer, each under the field that it
+ * concerns.
+ */
 
 import { faultsBy } from "../../view/problem.mjs";
 import { isComplete, paramsOf, textsIn } from "../../view/schema_form.mjs";

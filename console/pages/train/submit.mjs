@@ -1,4 +1,4 @@
-/** The request as it is sent, and the button that sends it. The button stays in view. */
+/** The request as it is sent, and the button that sends it and always stays in view. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Panel } from "../../view/parts.mjs";

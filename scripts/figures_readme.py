@@ -1,6 +1,6 @@
-"""Writes the gallery page from the tables in docs/figures: a description and the main numbers of each figure.
+"""Makes the gallery page from the tables in docs/figures, with a description and the main numbers of each figure.
 
-The arguments are the seed and the names of the figures. The page goes to standard output.
+The arguments are the seed and the names of the figures. The page is written to standard output.
 """
 
 import csv

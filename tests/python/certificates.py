@@ -1,4 +1,4 @@
-"""Test-set certificates beside SciPy: the limits of the service equal the exact intervals of binomtest."""
+"""Compares test-set certificates with SciPy: the service's limits equal the exact intervals of binomtest."""
 
 import numpy
 import scipy

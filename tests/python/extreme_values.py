@@ -1,7 +1,7 @@
-"""The numbers that break careless arithmetic, for the sweep and for the API fuzzer.
+"""Numbers that break careless arithmetic, for the sweep and for the API fuzzer.
 
-`values` gives them for the schema of one number: the extremes of doubles and of JSON, and the limits of the schema with
-their neighbours. Each value is a text, as it stands in a query and in a JSON document.
+`values` returns those for the schema of one number: the extremes of doubles and of JSON, and the limits of the schema
+with their neighbours. They are texts, ready for a query or a JSON document.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Hooks of Schemathesis: bodies of the media types that it cannot write itself, and extreme values for numbers."""
+"""Hooks of Schemathesis, for bodies of media types that it cannot write itself and for extreme values of numbers."""
 
 import base64
 import binascii

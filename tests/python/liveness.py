@@ -1,6 +1,6 @@
-"""Asks a service for `/livez` over new connections, beside another test, and judges how long the answers took.
+"""Asks a service for `/livez` over new connections while another test runs, and judges how long the answers took.
 
-usage: liveness.py ADDRESS, which runs until SIGTERM, prints the times, and fails if they are too long.
+usage: liveness.py ADDRESS. It runs until SIGTERM, then prints the times and fails if they are too long.
 """
 
 import http.client

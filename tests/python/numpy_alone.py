@@ -1,4 +1,4 @@
-"""Arrays that NumPy saves: the service stores them, trains on them and predicts them. The scores equal X @ w."""
+"""Arrays that NumPy saves: the service stores them, trains on them and predicts them, with scores equal to X @ w."""
 
 import io
 import json

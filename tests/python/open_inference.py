@@ -1,4 +1,4 @@
-"""An unchanged client library of the Open Inference Protocol gets the predictions of the service's own route."""
+"""An unchanged client library of the Open Inference Protocol gets the same predictions as the service's own route."""
 
 import importlib.metadata
 import json

@@ -1,8 +1,8 @@
 """A web page of another origin, in Chromium: python3 other_origin.py ADDRESS
 
-The page sends each kind of request that a browser sends without a preflight (forms, images, requests of
-`no-cors`), and requests with a preflight. The requests must not change anything in the service. The API
-reference of the service must load without an error under its own policy.
+The page sends each kind of request that a browser sends without a preflight (forms, images, requests of `no-cors`), and
+requests with a preflight. None of them may change anything in the service. The service's own API reference must load
+without an error under its policy.
 """
 
 import http.server

@@ -1,6 +1,6 @@
-"""An HTTP client for a running service, with only urllib.
+"""An HTTP client for a running service that needs only urllib.
 
-The first argument of the importing script is the address of the service.
+The script that imports it gets the address of the service as its first argument.
 """
 
 import json

@@ -1,11 +1,11 @@
 """Tries extreme values for every number of every route and of every field of a JSON body.
 
-The numbers come from the OpenAPI document, so a new parameter is tried without a change here. Every answer must come
-within 5 s and must not be a defect, every accepted job must end, and a new connection that asks for `/livez` must be
-answered within 100 ms all the time. Prints the number of requests, the longest answer, and the times of `/livez`.
+The numbers come from the OpenAPI document, so new parameters are tried without a change here. Every answer must come
+within 5 s and must not be a defect, every accepted job must end, and all the while new connections that ask for
+`/livez` must be answered within 100 ms. Prints the number of requests, the longest answer, and the times of `/livez`.
 
-usage: sweep.py ADDRESS [--long]. The service should have `--seconds-max 0.2`. Each value is tried alone, then values of
-two numbers at once: some pairs, or all with `--long`.
+usage: sweep.py ADDRESS [--long]. The service should have `--seconds-max 0.2`. Each value is first tried alone, and then
+some pairs of numbers are tried together, or all of them with `--long`.
 """
 
 import copy

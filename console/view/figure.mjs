@@ -156,10 +156,9 @@ function colourOnPage(name) {
 export function drawingOf(spec) {
   const { title, x, y } = spec;
   const notes = spec.note ? [spec.note] : [];
-  const intervalOf = (/** @type {Point} */ { low, high }) => (low === undefined || high === undefined ? null : [low, high]);
   if (x.names) {
     const bars = spec.series.flatMap(({ points }) => points.map((point) => (
-      { label: x.names?.[point.x - 1] ?? "", value: point.y, text: number(point.y), interval: intervalOf(point) })));
+      { label: x.names?.[point.x - 1] ?? "", value: point.y, text: number(point.y), low: point.low ?? null, high: point.high ?? null })));
     return { bars: { title, axis: axisLabel(y), bars, notes } };
   }
   const axis = (/** @type {Axis} */ { label, unit = "", isLog }) => ({ label, unit, scale: isLog ? /** @type {const} */ ("logarithmic") : /** @type {const} */ ("linear") });

@@ -4,7 +4,7 @@
 //! claiming jobs, renewing leases and sweeping is up to the module `jobs`. All SQL of the program is below this
 //! module.
 //!
-//! - [`Store`] stores records. `tests/it/store_contract.rs` tests its contract on both databases.
+//! - [`Store`] stores records. `tests/store/store_contract.rs` tests its contract on both databases.
 //! - [`sql`] holds the methods of the store, each in the file of its subject with its statements. They serve both
 //!   databases.
 //! - [`sqlite`] opens the embedded database and [`postgres`] the shared one. [`database_url`] selects between them.

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::files::files_below;
 use crate::scale::{Scale, report};
 use crate::service::{
-    Answer, Client, Program, ended_once, endless, long_job, short_job, train, until,
+    Answer, Client, Program, ended_once, endless, long_job, short_job, skipped, train, until,
 };
 
 /// Greatest number of log lines per full disk, for any number of requests.
@@ -31,7 +31,7 @@ async fn full_disk() {
     let scale = Scale::from_environment();
     let scratch = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(scratch.path().join("disk"), scale.of(48, 160)) else {
-        println!("skipped: a file system cannot be mounted here");
+        skipped("a file system cannot be mounted here");
         return;
     };
     let log = scratch.path().join("log");

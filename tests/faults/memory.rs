@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::scale::{Scale, report};
-use crate::service::{Client, MemoryLimit, Program, long_job, memory_peak, until};
+use crate::service::{Client, MemoryLimit, Program, long_job, memory_peak, skipped, until};
 
 const MIB: u64 = 1 << 20;
 
@@ -170,7 +170,7 @@ async fn met(client: Client, load: &Load) -> (usize, usize) {
 async fn held_in(limit_bytes: u64, scale: Scale) {
     let limit = match MemoryLimit::new(limit_bytes) {
         Ok(limit) => limit,
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) => return skipped(why),
     };
     let directory = tempfile::tempdir().unwrap();
     let memory = (limit_bytes / 100 * 70).to_string();

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use crate::service::skipped;
+
 /// A running server on a Unix socket. The server and its files are removed when the value is dropped or when
 /// this process ends for any reason.
 pub struct PostgresServer {
@@ -18,7 +20,7 @@ impl PostgresServer {
     /// Starts a new server, or returns `None` if PostgreSQL is not installed.
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
-            eprintln!("skipped: there is no initdb here; install the package postgresql");
+            skipped("there is no initdb here; install the package postgresql");
             return None;
         };
         // The path is short because the path of a socket has a length limit.

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::database::told;
+use super::skipped;
 
 const SERVER: &str = "HALFSPACE_TEST_S3";
 const BLOBS: &str = "HALFSPACE_TEST_BLOBS";
@@ -27,7 +28,9 @@ impl TestBucket {
     pub fn new() -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let Some(endpoint) = told(SERVER) else {
-            eprintln!("skipped: no {SERVER}; scripts/with-s3 COMMAND starts a server");
+            skipped(format_args!(
+                "no {SERVER}; scripts/with-s3 COMMAND starts a server"
+            ));
             return None;
         };
         let number = MADE.fetch_add(1, Ordering::Relaxed);

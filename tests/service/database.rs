@@ -10,6 +10,8 @@ use halfspace::storage::PostgresUrl;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 
+use super::skipped;
+
 const SERVER: &str = "HALFSPACE_TEST_POSTGRES";
 const BACKEND: &str = "HALFSPACE_TEST_BACKEND";
 
@@ -30,7 +32,9 @@ impl TestDatabase {
     pub async fn new() -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let Some(server) = told(SERVER) else {
-            eprintln!("skipped: no {SERVER}; scripts/with-postgres COMMAND starts a server");
+            skipped(format_args!(
+                "no {SERVER}; scripts/with-postgres COMMAND starts a server"
+            ));
             return None;
         };
         let number = MADE.fetch_add(1, Ordering::Relaxed);

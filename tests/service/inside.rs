@@ -15,6 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
+use super::skipped;
 use super::{Answer, TestBucket, TestDatabase};
 use super::{contract, corpus};
 
@@ -112,7 +113,7 @@ impl Service {
     pub fn has_blobs_elsewhere(&self) -> bool {
         let elsewhere = self.home.bucket.is_some();
         if elsewhere {
-            eprintln!("skipped: the blobs are no files");
+            skipped("the blobs are no files");
         }
         elsewhere
     }

@@ -15,6 +15,7 @@ mod memory_limit;
 mod program;
 mod proxy;
 mod receiver;
+mod skip;
 mod slow;
 mod tiny_s3;
 
@@ -28,6 +29,7 @@ pub use memory_limit::MemoryLimit;
 pub use program::{Program, create_key, memory_peak, processor_ticks, program, revoke_key};
 pub use proxy::{Proxy, Way};
 pub use receiver::{Calls, Receiver, SECRET};
+pub use skip::skipped;
 pub use slow::Slow;
 pub use tiny_s3::TinyS3;
 

@@ -37,6 +37,10 @@ use halfspace_formats::{
 };
 
 mod generated;
+#[path = "../../../tests/service/skip.rs"]
+mod skip;
+
+use skip::skipped;
 
 const ROWS: usize = 10_000;
 
@@ -296,7 +300,7 @@ fn run(command: &mut Command, input: &str) -> Option<Output> {
     let mut child = match pipes.spawn() {
         Ok(child) => child,
         Err(_) => {
-            println!("skipped: {command:?} does not start");
+            skipped(format_args!("{command:?} does not start"));
             return None;
         }
     };
@@ -354,7 +358,7 @@ fn queried(language: Language, place: &Place, source: &str, csv: &str) -> Option
         return lines(Command::new("python3").arg(script).arg(rows).arg(query), "");
     }
     let Some(url) = std::env::var_os("HALFSPACE_TEST_POSTGRES") else {
-        println!("skipped: HALFSPACE_TEST_POSTGRES names no database");
+        skipped("HALFSPACE_TEST_POSTGRES names no database");
         return None;
     };
     let header = csv.lines().next().expect("a header");

@@ -155,9 +155,8 @@ fn picture(result: &CompareResult) -> BarChart {
             cell(learner.errors),
             cell(learner.examples)
         ),
-        interval: learner
-            .interval
-            .map(|interval| (interval.low, interval.high)),
+        low: learner.interval.map(|interval| interval.low),
+        high: learner.interval.map(|interval| interval.high),
         before: None,
     };
     let note = result

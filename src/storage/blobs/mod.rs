@@ -348,7 +348,7 @@ mod tests {
         )
     }
 
-    /// Properties of a folder beyond the contract of all places for blobs (`tests/it/blobs/contract.rs`).
+    /// Properties of a folder beyond the contract of all places for blobs (`tests/store/blobs/contract.rs`).
     #[tokio::test]
     async fn a_folder_outlives_its_process_and_keeps_no_empty_directory() {
         let directory = tempfile::tempdir().unwrap();

@@ -11,10 +11,9 @@ const DEPTH: &str = "halfspace_queue_depth";
 const FAILED: &str = "halfspace_jobs_ended_total{status=\"failed\"";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_job_behind_a_clock_jump_is_old() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let client = program.client();
@@ -30,10 +29,9 @@ async fn a_job_behind_a_clock_jump_is_old() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn jobs_of_a_newer_version_are_stuck() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let client = program.client();
@@ -56,10 +54,9 @@ async fn jobs_of_a_newer_version_are_stuck() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn trainings_on_a_damaged_dataset_fail() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let client = program.client();
@@ -98,10 +95,9 @@ async fn trainings_on_a_damaged_dataset_fail() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_job_that_kills_its_process_is_poisoned() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let start = || service(directory.path(), &["--attempts-max", "1"]);
     let mut program = start();
@@ -124,10 +120,9 @@ async fn a_job_that_kills_its_process_is_poisoned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn more_jobs_than_the_queue_holds_fill_the_queue() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &["--jobs-queued-max", "1"]);
     let client = program.client();
@@ -144,10 +139,9 @@ async fn more_jobs_than_the_queue_holds_fill_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn callbacks_to_a_receiver_that_is_gone_fail() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let settings = [
         "--callback-secret",

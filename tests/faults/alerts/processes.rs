@@ -7,10 +7,9 @@ use super::{Scrapes, Target, healthy, service};
 use crate::service::{Program, Slow};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_killed_process_is_down() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let mut target = Target::only(&program);
@@ -22,10 +21,9 @@ async fn a_killed_process_is_down() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_service_without_processes_is_absent() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let mut program = service(directory.path(), &[]);
     scrapes.minute(&[Target::only(&program)]).await;
@@ -37,10 +35,9 @@ async fn a_service_without_processes_is_absent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_service_whose_workers_are_scaled_away_has_no_worker() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let api = service(directory.path(), &["--role", "api"]);
     let mut worker = service(directory.path(), &["--role", "worker"]);
@@ -57,10 +54,9 @@ async fn a_service_whose_workers_are_scaled_away_has_no_worker() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_process_that_dies_again_and_again_is_restarting() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let (mut starts, mut last) = (0, 0.0);
     while starts < 4 {
@@ -77,10 +73,9 @@ async fn a_process_that_dies_again_and_again_is_restarting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn a_rollout_that_stops_halfway_leaves_two_versions() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let older = directory.path().join("older");
     with_version(&older, "0.0.9");
@@ -110,10 +105,9 @@ fn with_version(path: &Path, version: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs promtool: scripts/observability-test runs it"]
 async fn connections_take_the_file_handles() {
-    let Some(mut scrapes) = Scrapes::new() else {
-        return;
-    };
+    let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start_with_limit("ulimit -n 100", directory.path(), &["--workers", "1"]);
     let mut held = Vec::new();

@@ -109,7 +109,8 @@ impl Explanation {
             _ => None,
         });
         let bars = self.terms.iter().map(|term| Bar {
-            interval: None,
+            low: None,
+            high: None,
             before: None,
             label: term.condition(),
             value: term.weight.length(),

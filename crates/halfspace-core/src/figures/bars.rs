@@ -48,8 +48,10 @@ pub struct Bar {
     pub value: f64,
     /// The value in words, such as `0.125 (1 of 8)`.
     pub text: String,
-    /// An interval around the value: its lower and its upper end.
-    pub interval: Option<(f64, f64)>,
+    /// Lower end of an interval around the value. A bar with one end alone has no interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
     /// An earlier value, which gets a mark.
     pub before: Option<f64>,
 }
@@ -84,8 +86,8 @@ impl BarChart {
         let title = Text::new(MARGIN, TOP - 20.0).with(" font-size=\"16\" font-weight=\"bold\"");
         title.write(&mut svg, &self.title);
         let ends = self.bars.iter().flat_map(|bar| {
-            let (low, high) = bar.interval.unwrap_or((bar.value, bar.value));
-            [low, bar.value, high, bar.before.unwrap_or(bar.value)]
+            let places = [Some(bar.value), bar.low, bar.high, bar.before];
+            places.into_iter().flatten()
         });
         let ends = ends.chain([0.0]);
         let extent = AxisExtent::new(Scale::Linear, ends, std::iter::empty(), (left, right));
@@ -105,7 +107,7 @@ impl BarChart {
                 middle,
                 bar.value < 0.0,
             );
-            if let Some((low, high)) = bar.interval {
+            if let (Some(low), Some(high)) = (bar.low, bar.high) {
                 interval(&mut svg, (extent.pixel(low), extent.pixel(high)), middle);
             }
             if let Some(before) = bar.before {

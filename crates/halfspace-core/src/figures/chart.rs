@@ -1,6 +1,6 @@
 //! A chart: measured points with intervals, curves predicted by theory, and axes.
 //!
-//! The types are also the chart of the public API: an experiment answers with one, and a request for a figure sends one.
+//! The types are also those of the public API: an experiment answers with a chart, and you can send one to be drawn.
 
 use serde::{Deserialize, Serialize};
 

@@ -279,7 +279,8 @@ fn bars_and_their_labels_stay_within_the_picture() {
         label: ["name & <sign> ", "\u{8a9e}"][at % 2].repeat(at),
         value: (at as f64 - 30.0) * 1e9,
         text: format!("{}", at as i64 - 30),
-        interval: at.is_multiple_of(3).then_some((-4e10, at as f64 * 1e9)),
+        low: at.is_multiple_of(3).then_some(-4e10),
+        high: Some(at as f64 * 1e9),
         before: at.is_multiple_of(2).then_some(5e10),
     };
     for count in [0, 1, 100] {

@@ -506,7 +506,7 @@ fn program_answers(
             )]
             let url = std::env::var("HALFSPACE_TEST_POSTGRES").unwrap_or_default();
             if language == Language::Postgresql && url.is_empty() {
-                println!("skipped: HALFSPACE_TEST_POSTGRES names no database");
+                skipped("HALFSPACE_TEST_POSTGRES names no database");
                 return None;
             }
             let mut python = Command::new("python3");

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{page, pages};
+use crate::service::skipped;
 
 /// Timeout of the start and of each request.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -188,7 +189,7 @@ fn the_pages_with_scripts_are_listed() {
 #[test]
 fn the_requests_of_the_documents_are_answered_as_they_say() {
     if curl_is_missing() {
-        eprintln!("skipped: there is no curl here");
+        skipped("there is no curl here");
         return;
     }
     std::thread::scope(|scope| {

@@ -160,9 +160,15 @@ fn all() -> Vec<Source> {
         .collect()
 }
 
+/// The root of the repository.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.join("../..").canonicalize().unwrap()
+}
+
 /// The sources below a folder of the repository.
 fn sources(folder: &str) -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
     let mut sources = Vec::new();
     while let Some(path) = waiting.pop() {
@@ -175,7 +181,7 @@ fn sources(folder: &str) -> Vec<Source> {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             sources.push(Source {
                 path: path
-                    .strip_prefix(root)
+                    .strip_prefix(&root)
                     .unwrap()
                     .to_str()
                     .unwrap()
@@ -255,7 +261,7 @@ fn modules_import_only_modules_before_them() {
 
 #[test]
 fn every_module_has_a_place_in_the_order() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut unknown = Vec::new();
     for (folder, ordered) in PACKAGES {
         let library = fs::read_to_string(root.join(folder).join("lib.rs")).unwrap();

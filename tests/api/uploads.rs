@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::service::{Answer, Program, Service, memory_peak, request, until};
+use crate::service::{Answer, Program, Service, memory_peak, request, skipped, until};
 
 const LIBSVM: &str = "text/x-libsvm";
 const OCTETS: &str = "application/octet-stream";
@@ -347,7 +347,7 @@ async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         if spools().is_none() {
-            println!("skipped: this system does not say which files a process has open");
+            skipped("this system does not say which files a process has open");
             return;
         }
         until("the spool", async || spools().filter(|&open| open == 1)).await;
@@ -375,7 +375,7 @@ async fn a_request_that_is_dropped_stores_nothing() {
     let answer = service.open(request("POST", "/v1/datasets", &headers, body));
     let spools = || nameless("self", service.directory());
     if spools().is_none() {
-        println!("skipped: this system does not say which files a process has open");
+        skipped("this system does not say which files a process has open");
         return;
     }
     tokio::select! {
@@ -437,7 +437,7 @@ async fn memory_does_not_grow_with_the_body() {
         let settings = ["--upload-memory-bytes-max", "1000000"];
         let program = Program::start(directory.path(), &settings);
         let Some(before) = memory_peak(program.pid()) else {
-            println!("skipped: this system does not say what memory a process had");
+            skipped("this system does not say what memory a process had");
             return;
         };
         let client = program.client();

@@ -1,27 +1,16 @@
-//! The only integration test binary: linking one binary is faster than linking one per file.
+//! The program as an operator runs it: its start and its commands, several processes over one database, and ends by
+//! signals.
 
-mod api;
 mod backup;
-mod blobs;
 mod callbacks;
-mod checkpoints;
-mod clock;
 mod command_line;
-mod damage;
-mod deploy;
 mod determinism;
-mod documents;
-mod examples;
 mod faults;
 mod keys;
 mod larger_than_memory;
-mod learner_suite;
-mod openapi;
 mod postgres;
-mod receipts;
 mod resumption;
 mod revocation;
-mod separability;
 #[path = "../service/mod.rs"]
 #[allow(
     dead_code,
@@ -30,7 +19,4 @@ mod separability;
 )]
 mod service;
 mod start;
-mod store_contract;
-mod stored_examples;
-mod tidy;
 mod traces;

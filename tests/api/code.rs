@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::service::{Service, request};
+use crate::service::{Service, request, skipped};
 
 const TABLE: &str =
     "odor,cap,age,class\nfoul,3,41,p\nnone,1,7,e\n?,2,30,e\nfoul,1,2,p\nnone,3,60,p\n";
@@ -70,7 +70,7 @@ async fn a_program_answers_like_the_model() {
         let mut python = Command::new("python3");
         let python = python.args(["-c", program.text()]);
         let Ok(mut child) = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
-            println!("skipped: python3 does not start");
+            skipped("python3 does not start");
             return;
         };
         child

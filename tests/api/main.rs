@@ -1,4 +1,5 @@
-//! The routes, one file per resource. The tests call the router of a service in this process.
+//! The routes, one file per resource, called through the router of a service in this process, and the documents that
+//! describe them.
 
 mod amplification;
 mod bad_input;
@@ -11,8 +12,11 @@ mod compare;
 mod console;
 mod constructions;
 mod datasets;
+mod deploy;
+mod documents;
 mod evaluate;
 mod events;
+mod examples;
 mod experiments;
 mod explanation;
 mod formats;
@@ -34,6 +38,7 @@ mod lineage;
 mod memory;
 mod models;
 mod names;
+mod openapi;
 mod ops;
 mod origins;
 mod permits;
@@ -42,10 +47,18 @@ mod previews;
 mod problems;
 mod queue;
 mod quotas;
+mod receipts;
 mod remedies;
 mod samples;
 mod separability;
 mod serve;
+#[path = "../service/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "each binary of tests uses its own part"
+)]
+mod service;
 mod session_attacks;
 mod session_streams;
 mod sessions;

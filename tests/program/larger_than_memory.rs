@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{MemoryLimit, Program, memory_peak};
+use crate::service::{MemoryLimit, Program, memory_peak, skipped};
 
 /// Memory limit of the process.
 const LIMIT_BYTES: u64 = 32 << 20;
@@ -31,7 +31,7 @@ async fn trained(program: &Program, data: &Value) -> Value {
 async fn a_dataset_larger_than_the_memory_of_the_process_trains() {
     let limit = match MemoryLimit::new(LIMIT_BYTES) {
         Ok(limit) => limit,
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) => return skipped(why),
     };
     let directory = tempfile::tempdir().unwrap();
     let free = Program::start(directory.path(), &[]);
@@ -50,7 +50,7 @@ async fn a_dataset_larger_than_the_memory_of_the_process_trains() {
         &["--workers", "1", "--resident-bytes-max", "1000000"],
     );
     if let Err(why) = limit.hold(bounded.pid()) {
-        return eprintln!("skipped: {why}");
+        return skipped(why);
     }
     let idle = memory_peak(bounded.pid());
     assert_eq!(trained(&bounded, &data).await, expected);

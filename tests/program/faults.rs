@@ -9,7 +9,9 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::service::{Client, Program, TestDatabase, ended_once, long_job, processor_ticks, until};
+use crate::service::{
+    Client, Program, TestDatabase, ended_once, long_job, processor_ticks, skipped, until,
+};
 
 /// The attempt limit is so high that no crash poisons a job.
 const SETTINGS: [&str; 4] = ["--attempts-max", "1000", "--workers", "2"];
@@ -109,7 +111,7 @@ async fn a_cancelled_job_stops_computing() {
         client.until_status(path, "running").await;
     }
     let Some(before) = processor_ticks(program.pid()) else {
-        println!("skipped: this system does not say what processor time a process used");
+        skipped("this system does not say what processor time a process used");
         return;
     };
     until("the jobs to compute", async || {

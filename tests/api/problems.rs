@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::service::{Service, request, short_job};
 
 pub(super) fn codes() -> Vec<&'static str> {
-    let table = include_str!("../../../src/http/codes.rs");
+    let table = include_str!("../../src/http/codes.rs");
     let (_, table) = table.split_once("codes! {\n").unwrap();
     let (table, _) = table.split_once("\n}").unwrap();
     let entries = table

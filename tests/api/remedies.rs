@@ -24,11 +24,15 @@ const TABLE: &str = "a,class\n0,x\n1,y\n";
 /// Codes that need another process, a full disk or a long time. Each stands with a text of the test that
 /// provokes it.
 const ELSEWHERE: [(&str, &str, &str); 12] = [
-    ("data-corrupt", "data-corrupt", include_str!("../damage.rs")),
+    (
+        "data-corrupt",
+        "data-corrupt",
+        include_str!("../store/damage.rs"),
+    ),
     (
         "internal",
         "internal",
-        include_str!("../../faults/alerts/requests.rs"),
+        include_str!("../faults/alerts/requests.rs"),
     ),
     ("no-memory", "no-memory", include_str!("memory.rs")),
     (
@@ -51,7 +55,7 @@ const ELSEWHERE: [(&str, &str, &str); 12] = [
     (
         "too-many-connections",
         "half of connections_max",
-        include_str!("../../faults/tenants.rs"),
+        include_str!("../faults/tenants.rs"),
     ),
     (
         "too-many-streams",
@@ -61,12 +65,12 @@ const ELSEWHERE: [(&str, &str, &str); 12] = [
     (
         "unavailable",
         "unavailable",
-        include_str!("../blobs/store_away.rs"),
+        include_str!("../store/blobs/store_away.rs"),
     ),
     (
         "stalled",
         "liveness_tells_a_stall",
-        include_str!("../../../src/http/operations/mod.rs"),
+        include_str!("../../src/http/operations/mod.rs"),
     ),
 ];
 

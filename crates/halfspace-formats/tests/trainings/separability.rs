@@ -1,4 +1,4 @@
-//! Separability and maximum margin of real data sets. A test whose data file is missing prints a message and passes.
+//! Separability and maximum margin of real data sets, which `scripts/real-data` asks for.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,29 +16,23 @@ use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 
 /// Path of a file in the folder of real data beside the repository.
-fn data_file(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared/data")
-        .join(name);
-    if !path.exists() {
-        eprintln!("skipped: {name} is not there");
-        return None;
-    }
-    Some(path)
+fn data_file(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    folder.join(name)
 }
 
-fn agaricus() -> Option<Data> {
-    let mut file = File::open(data_file("agaricus.txt.train")?).unwrap();
+fn agaricus() -> Data {
+    let mut file = File::open(data_file("agaricus.txt.train")).unwrap();
     let parsed = parse(Format::Libsvm, &mut file, &Options::default()).unwrap();
     assert_eq!((parsed.data.examples(), parsed.data.n()), (6513, 126));
-    Some(parsed.data)
+    parsed.data
 }
 
-fn kr_vs_kp() -> Option<Data> {
-    let mut file = File::open(data_file("kr.vs.kp.arff")?).unwrap();
+fn kr_vs_kp() -> Data {
+    let mut file = File::open(data_file("kr.vs.kp.arff")).unwrap();
     let parsed = parse(Format::Arff, &mut file, &Options::default()).unwrap();
     assert_eq!((parsed.data.examples(), parsed.data.n()), (3196, 74));
-    Some(parsed.data)
+    parsed.data
 }
 
 /// Coordinates of an example with the bias, and the label as a sign.
@@ -54,8 +48,9 @@ fn example(data: &Data, index: usize, question: &SeparabilityQuestion) -> (Vec<i
 }
 
 #[test]
-fn agaricus_is_separable_and_the_separator_is_right_on_all() {
-    let Some(data) = agaricus() else { return };
+#[ignore = "reads ../shared/data: scripts/real-data runs it"]
+fn real_data_agaricus_is_separable_and_the_separator_is_right_on_all() {
+    let data = agaricus();
     for (bias, convention) in [
         (true, Convention::Strict),
         (false, Convention::Strict),
@@ -85,8 +80,9 @@ fn agaricus_is_separable_and_the_separator_is_right_on_all() {
 }
 
 #[test]
-fn king_and_rook_against_king_and_pawn_is_not_separable() {
-    let Some(data) = kr_vs_kp() else { return };
+#[ignore = "reads ../shared/data: scripts/real-data runs it"]
+fn real_data_king_and_rook_against_king_and_pawn_is_not_separable() {
+    let data = kr_vs_kp();
     for (bias, reading, convention) in [
         (true, Reading::Signed, Convention::Strict),
         (false, Reading::Unsigned, Convention::Service),
@@ -115,8 +111,9 @@ fn king_and_rook_against_king_and_pawn_is_not_separable() {
 }
 
 #[test]
-fn the_maximum_margin_of_agaricus_is_proved() {
-    let Some(data) = agaricus() else { return };
+#[ignore = "reads ../shared/data: scripts/real-data runs it"]
+fn real_data_the_maximum_margin_of_agaricus_is_proved() {
+    let data = agaricus();
     let outcome = solve(&data, true, Reading::Unsigned, &Run::default()).unwrap();
     let MarginOutcome::Optimal(found) = outcome else {
         panic!("{outcome:?}");

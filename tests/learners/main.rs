@@ -1,7 +1,7 @@
 //! One suite, driven by data files, that runs every learner of the catalogue.
 //!
-//! `learner_suite/data/` holds samples in the service's JSON form. Every learner gets each of them, and must accept
-//! or refuse it, count, stop and repeat its result as its catalogue entry says. `learner_suite/cases/{learner}.json`
+//! `data/` holds samples in the service's JSON form. Every learner gets each of them, and must accept
+//! or refuse it, count, stop and repeat its result as its catalogue entry says. `cases/{learner}.json`
 //! holds the exact expected results of one learner. A new learner joins the suite with its line in the catalogue, and
 //! the suite fails until its file of cases exists.
 
@@ -48,7 +48,7 @@ const PASSES_MAX: u64 = 60;
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/it/learner_suite")
+        .join("tests/learners")
         .join(name)
 }
 
@@ -577,7 +577,7 @@ fn each_learner_comes_to_what_its_cases_say() {
         let path = directory("cases").join(format!("{}.json", entry.name));
         let text = fs::read_to_string(&path).unwrap_or_else(|_| {
             let name = entry.name;
-            panic!("write tests/it/learner_suite/cases/{name}.json: what {name} must come to")
+            panic!("write tests/learners/cases/{name}.json: what {name} must come to")
         });
         let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
         assert!(!cases.is_empty(), "{}", entry.name);

@@ -2,8 +2,8 @@
 //!
 //! A handler runs on a thread of the runtime, which serves the connections of all clients. A computation there would
 //! hold everyone up, and an endless one would stop the service. Anything that takes more than a millisecond therefore
-//! goes through this module; no route begins work in the blocking pool by itself (`crates/halfspace-core/tests/tidy` checks that).
-//! The work receives a stop flag, for those functions of the libraries that may take long.
+//! goes through this module; no route begins work in the blocking pool by itself (`crates/halfspace-core/tests/tidy`
+//! checks that). The work receives a stop flag, for those functions of the libraries that may take long.
 
 use std::time::Duration;
 

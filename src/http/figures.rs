@@ -17,8 +17,8 @@ use crate::http::problem::{Code, FieldError, Problem};
 
 /// Draws a figure.
 ///
-/// The body describes a chart, bars or heat maps. The chart of an experiment's result can be sent as it is, or with
-/// another title. Equal figures give equal bytes.
+/// The body describes a chart, bars or heat maps. The result of an experiment is a chart, which you can
+/// send as it is or with another title. Equal figures give equal bytes.
 #[utoipa::path(post, path = "/v1/figures", tag = "experiments", request_body = Drawing,
     responses((status = 200, description = "The picture", body = String, content_type = "image/svg+xml")),
     extensions(("x-problems" = json!(problems(&[BODY, COMPUTED])))))]
@@ -31,11 +31,11 @@ pub async fn draw_figure(
     let drawing: Drawing = read_json(&app, request).await?;
     let svg = compute_figure(&app, &owner, move |_| {
         drawing.to_svg().map_err(|error| {
-            let pointer = format!("/{}", error.place);
-            Problem::at(
-                Code::OUT_OF_RANGE,
-                FieldError::at_pointer(pointer, error.reason),
-            )
+            let (code, pointer) = match error.place.as_str() {
+                "" => (Code::SCHEMA, String::new()),
+                place => (Code::OUT_OF_RANGE, format!("/{place}")),
+            };
+            Problem::at(code, FieldError::at_pointer(pointer, error.reason))
         })
     });
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg.await?))

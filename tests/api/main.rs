@@ -19,6 +19,7 @@ mod events;
 mod examples;
 mod experiments;
 mod explanation;
+mod figures;
 mod formats;
 mod forms;
 mod grids;

@@ -328,7 +328,7 @@ fn every_operation_declares_its_errors_as_problems() {
 }
 
 /// The words that an operation id may begin with.
-const VERBS: [&str; 20] = [
+const VERBS: [&str; 21] = [
     "analyse",
     "bound",
     "cancel",
@@ -337,6 +337,7 @@ const VERBS: [&str; 20] = [
     "count",
     "create",
     "delete",
+    "draw",
     "evaluate",
     "follow",
     "get",

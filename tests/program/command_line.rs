@@ -121,7 +121,7 @@ fn a_training_is_the_same_inside_the_process_and_on_a_server() {
         "--param",
         "params.reading=unsigned",
         "--param",
-        "params.bias=false",
+        "params.bias=true",
     ];
     let inside = home.json(&[&train[..], &params].concat());
     assert_eq!(

@@ -166,8 +166,8 @@ fn figures() -> Vec<(&'static str, Value)> {
     let chart = json!({
         "title": "Mistakes of two learners", "x": axis("examples read"), "y": axis("mistakes"),
         "series": [
-            {"label": "perceptron", "form": "step", "points": [point(0, 0), point(1, 1), point(4, 2)]},
-            {"label": "winnow", "form": "step", "points": [point(0, 0), point(2, 1)]},
+            {"label": "one learner", "form": "step", "points": [point(0, 0), point(1, 1), point(4, 2)]},
+            {"label": "another", "form": "step", "points": [point(0, 0), point(2, 1)]},
         ],
         "theory": [{"label": "bound", "points": [{"x": 0, "y": 3}, {"x": 4, "y": 3}]}],
         "marks": [], "notes": ["Both learners read the same examples."],

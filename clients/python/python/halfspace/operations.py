@@ -139,6 +139,14 @@ class Operations:
         """
         return self._send(Call("POST", f"/v1/experiments/{segment(figure)}", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
+    def draw_figure(self, body: types.Drawing) -> bytes:
+        """Draws a figure.
+
+        The body describes a chart, bars or heat maps. The result of an experiment is a chart, which you can send as
+        it is or with another title. Equal figures give equal bytes.
+        """
+        return self._send(Call("POST", "/v1/figures", accept="image/svg+xml", body=body), bytes)
+
     def list_jobs(self, *, limit: int | None = None, cursor: str | None = None, status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None, task: str | None = None, learner: str | None = None, parent: types.JobId | None = None) -> types.JobList:
         """Lists the jobs, newest first.
 
@@ -736,6 +744,14 @@ class AsyncOperations:
         to S seconds for the end of the job.
         """
         return await self._send(Call("POST", f"/v1/experiments/{segment(figure)}", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
+
+    async def draw_figure(self, body: types.Drawing) -> bytes:
+        """Draws a figure.
+
+        The body describes a chart, bars or heat maps. The result of an experiment is a chart, which you can send as
+        it is or with another title. Equal figures give equal bytes.
+        """
+        return await self._send(Call("POST", "/v1/figures", accept="image/svg+xml", body=body), bytes)
 
     async def list_jobs(self, *, limit: int | None = None, cursor: str | None = None, status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None, task: str | None = None, learner: str | None = None, parent: types.JobId | None = None) -> types.JobList:
         """Lists the jobs, newest first.

@@ -91,6 +91,44 @@ class AxisMark(Struct, kw_only=True, omit_defaults=True):
     """Position on the horizontal axis."""
 
 
+class Bar(Struct, kw_only=True, omit_defaults=True):
+    """A bar from 0 to a value."""
+
+    before: float | None = None
+    """An earlier value, which gets a mark."""
+
+    high: float | None = None
+    """Upper end of the interval."""
+
+    label: str
+    """What the value belongs to."""
+
+    low: float | None = None
+    """Lower end of an interval around the value. A bar with one end alone has no interval."""
+
+    text: str
+    """The value in words, such as `0.125 (1 of 8)`."""
+
+    value: float
+    """The end of the bar."""
+
+
+class BarChart(Struct, kw_only=True, omit_defaults=True):
+    """Horizontal bars with their labels."""
+
+    axis: str
+    """The quantity of the values."""
+
+    bars: list[Bar]
+    """The bars from top to bottom."""
+
+    notes: list[str] | None = None
+    """Remarks below the bars."""
+
+    title: str
+    """Title of the chart."""
+
+
 class BestDocument(Struct, kw_only=True, omit_defaults=True):
     """A hypothesis at the end of a pass that was not the last."""
 
@@ -898,6 +936,16 @@ class DnfTarget(Struct, kw_only=True, omit_defaults=True):
     terms_count: int | None = None
 
 
+class Drawing(Struct, kw_only=True, omit_defaults=True):
+    """A figure to draw: exactly one of a chart, bars and heat maps."""
+
+    bars: BarChart | None = None
+
+    chart: Chart | None = None
+
+    heat_maps: HeatMaps | None = None
+
+
 class ErrorCount(Struct, kw_only=True, omit_defaults=True):
     """Errors among examples."""
 
@@ -1387,6 +1435,32 @@ class Health(Struct, kw_only=True, omit_defaults=True):
 
     status: str
     """`ok`, or `stalled` while a thread of the process is held up. An unhealthy service answers with a problem."""
+
+
+class HeatMap(Struct, kw_only=True, omit_defaults=True):
+    """Values in rows and columns."""
+
+    columns: int
+    """Values per row."""
+
+    label: str
+    """What the values are."""
+
+    values: list[float]
+    """The values, row by row. All maps together have at most 524,288."""
+
+
+class HeatMaps(Struct, kw_only=True, omit_defaults=True):
+    """Maps of values in rows and columns, with one scale of colours."""
+
+    maps: list[HeatMap]
+    """The maps from left to right."""
+
+    strongest: float | None = None
+    """The absolute value with the strongest colour; the largest absolute value when absent."""
+
+    title: str
+    """Title of the picture."""
 
 
 class IgnoredColumn(Struct, kw_only=True, omit_defaults=True):
@@ -2332,6 +2406,9 @@ class MeasuredPoint(Struct, kw_only=True, omit_defaults=True):
 
 class MeasuredSeries(Struct, kw_only=True, omit_defaults=True):
     """A series of points with one label."""
+
+    form: SeriesForm | None = None
+    """How the points are drawn; `marked` when absent."""
 
     label: str
     """The property that the points share: learner, number of features or rule."""
@@ -4340,6 +4417,9 @@ RowsKind: TypeAlias = Literal["boolean", "real"]
 """Kind of the features."""
 
 SeedNumber: TypeAlias = int
+
+SeriesForm: TypeAlias = Literal["marked", "line", "points", "step"]
+"""How the points of a series are drawn."""
 
 SessionEncoding: TypeAlias = str | dict[str, Any]
 """The encoding of the rows of a session."""

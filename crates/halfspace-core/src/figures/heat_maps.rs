@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
+use thiserror::Error;
 
-use super::DrawingError;
 use super::svg::{Text, begin, escaped};
 use super::words::number;
 
@@ -52,6 +52,23 @@ pub struct HeatMap {
     /// The values, row by row. All maps together have at most 524,288.
     #[schema(min_items = 1)]
     pub values: Vec<f64>,
+}
+
+/// The reason why a figure cannot be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub struct DrawingError {
+    /// Where in the document of the figure the reason stands, such as `heat_maps/maps/0/columns`. Empty for the whole.
+    pub place: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl DrawingError {
+    pub(super) fn at(place: impl Into<String>, reason: String) -> Self {
+        let place = place.into();
+        Self { place, reason }
+    }
 }
 
 impl HeatMaps {

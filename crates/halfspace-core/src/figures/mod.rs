@@ -17,54 +17,42 @@ mod tests;
 pub mod words;
 
 use serde::Deserialize;
-use thiserror::Error;
 
 use bars::BarChart;
 use chart::Chart;
 use heat_maps::HeatMaps;
 
-/// A figure to draw: a chart, bars or heat maps.
-#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Drawing {
+pub use heat_maps::DrawingError;
+
+/// A figure to draw: exactly one of a chart, bars and heat maps.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drawing {
     /// Lines and points over two axes, such as the `chart` of an experiment.
-    Chart(Chart),
+    pub chart: Option<Chart>,
     /// Horizontal bars.
-    Bars(BarChart),
+    pub bars: Option<BarChart>,
     /// Squares of values.
-    HeatMaps(HeatMaps),
-}
-
-/// The reason why a figure cannot be drawn.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{reason}")]
-pub struct DrawingError {
-    /// Where in the document of the figure the reason stands, such as `heat_maps/maps/0/columns`.
-    pub place: String,
-    /// The reason.
-    pub reason: String,
-}
-
-impl DrawingError {
-    fn at(place: impl Into<String>, reason: String) -> Self {
-        let place = place.into();
-        Self { place, reason }
-    }
+    pub heat_maps: Option<HeatMaps>,
 }
 
 impl Drawing {
     /// The figure as an SVG picture.
     ///
     /// # Errors
-    /// The figure has a heat map without whole rows, or too many cells.
+    /// There is no figure or more than one, a heat map has no whole rows, or there are too many cells.
     pub fn to_svg(&self) -> Result<String, DrawingError> {
-        match self {
-            Self::Chart(chart) => Ok(chart.to_svg()),
-            Self::Bars(bars) => Ok(bars.to_svg()),
-            Self::HeatMaps(maps) => maps.to_svg().map_err(|error| {
+        match (&self.chart, &self.bars, &self.heat_maps) {
+            (Some(chart), None, None) => Ok(chart.to_svg()),
+            (None, Some(bars), None) => Ok(bars.to_svg()),
+            (None, None, Some(maps)) => maps.to_svg().map_err(|error| {
                 let place = format!("heat_maps/{}", error.place);
                 DrawingError { place, ..error }
             }),
+            _ => {
+                let told = "send exactly one of `chart`, `bars` and `heat_maps`";
+                Err(DrawingError::at("", told.to_owned()))
+            }
         }
     }
 }

@@ -335,12 +335,10 @@ fn the_form_of_a_series_decides_on_markers_and_line() {
             .filter(|one| one.get("class") == Some("point"))
             .count();
         // The theory has dashes.
-        let lines = all
-            .iter()
-            .filter(|one| one.name == "path" && one.get("class").is_none());
+        let lines = all.iter().filter(|one| one.name == "polyline");
         let lines: Vec<_> = lines
             .filter(|one| one.get("stroke-dasharray").is_none())
-            .map(|one| one.get("d").unwrap().split(['L', 'M']).count() - 1)
+            .map(|one| one.get("points").unwrap().split(' ').count())
             .collect();
         (markers, lines)
     };
@@ -394,7 +392,15 @@ fn cells_of_a_heat_map_have_the_colour_of_their_value() {
 
 #[test]
 fn heat_maps_without_whole_rows_or_with_too_many_cells_are_refused() {
-    let place = |maps: HeatMaps| Drawing::HeatMaps(maps).to_svg().unwrap_err().place;
+    let place = |maps: HeatMaps| {
+        let heat_maps = Some(maps);
+        let drawing = Drawing {
+            heat_maps,
+            ..Drawing::default()
+        };
+        drawing.to_svg().unwrap_err().place
+    };
+    assert_eq!(Drawing::default().to_svg().unwrap_err().place, "");
     assert_eq!(place(maps(2, vec![1.0; 3])), "heat_maps/maps/0/columns");
     assert_eq!(place(maps(0, vec![1.0; 3])), "heat_maps/maps/0/columns");
     assert_eq!(place(maps(2, vec![])), "heat_maps/maps/0/columns");

@@ -1,6 +1,7 @@
 //! Rules of the source code that the compiler does not check.
 
 mod cycles;
+mod names;
 
 use std::fs;
 use std::path::{Path, PathBuf};

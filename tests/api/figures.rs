@@ -1,0 +1,91 @@
+//! `POST /v1/figures`: charts, bars and heat maps that a client describes.
+
+use serde_json::{Value, json};
+
+use crate::service::Service;
+
+const FIGURES: &str = "/v1/figures";
+
+async fn drawn(service: &Service, figure: &Value) -> String {
+    let answer = service.post_json(FIGURES, figure).await.expect(200);
+    assert_eq!(answer.header("content-type"), Some("image/svg+xml"));
+    answer.text().to_owned()
+}
+
+#[tokio::test]
+async fn the_chart_of_an_experiment_is_drawn_as_the_job_draws_it() {
+    let service = Service::start().await;
+    let params =
+        json!({"learners": ["directed-drift-async"], "n": [5], "batch_sizes": [1], "runs": 3});
+    let experiment = json!({"name": "mistake-bound-sweep", "params": params, "seed": 7});
+    let job = service.run(&json!({"experiment": experiment})).await;
+    let path = format!("/v1/jobs/{}/figure?format=svg", job["id"].as_str().unwrap());
+    let expected = service.get(&path).await.expect(200).text().to_owned();
+    let chart = &job["result"];
+    assert_eq!(drawn(&service, &json!({"chart": chart})).await, expected);
+    let mut renamed = chart.clone();
+    renamed["title"] = json!("Mistakes & \"bounds\"");
+    let svg = drawn(&service, &json!({"chart": renamed})).await;
+    assert!(svg.contains("Mistakes &amp; &quot;bounds&quot;"));
+}
+
+#[tokio::test]
+async fn bars_and_heat_maps_are_drawn() {
+    let service = Service::start().await;
+    let bars =
+        json!([{"label": "warm", "value": 2.5, "text": "5/2", "low": 2, "high": 3, "before": 1}]);
+    let svg = drawn(
+        &service,
+        &json!({"bars": {"title": "W", "axis": "weight", "bars": bars}}),
+    )
+    .await;
+    for class in ["bar", "interval", "before"] {
+        assert!(svg.contains(&format!("class=\"{class}\"")), "{class}");
+    }
+    let maps = json!([{"label": "now", "columns": 2, "values": [1, -1, 0, 0.5]}]);
+    let svg = drawn(
+        &service,
+        &json!({"heat_maps": {"title": "W", "maps": maps}}),
+    )
+    .await;
+    assert!(svg.contains("2 rows of 2 values from -1 to 1."));
+}
+
+#[tokio::test]
+async fn a_figure_that_cannot_be_drawn_is_refused_at_its_place() {
+    let service = Service::start().await;
+    let maps = |columns: u32, values: usize| {
+        let map = json!({"label": "", "columns": columns, "values": vec![1; values]});
+        json!({"heat_maps": {"title": "", "maps": [map]}})
+    };
+    for (figure, code, pointer) in [
+        (json!({}), "schema", ""),
+        (
+            json!({"bars": {"title": "", "axis": "", "bars": []}, "chart": null}),
+            "",
+            "",
+        ),
+        (maps(3, 4), "out-of-range", "/heat_maps/maps/0/columns"),
+        (maps(0, 4), "out-of-range", "/heat_maps/maps/0/columns"),
+        (maps(1, 600_000), "out-of-range", "/heat_maps/maps"),
+        (json!({"picture": {}}), "schema", "/picture"),
+        (
+            json!({"bars": {"title": "", "axis": "", "bars": [{"label": ""}]}}),
+            "schema",
+            "/bars/bars/0",
+        ),
+    ] {
+        let answer = service.post_json(FIGURES, &figure).await;
+        if code.is_empty() {
+            answer.expect(200);
+            continue;
+        }
+        assert_eq!(answer.problem(400), code, "{figure}");
+        let errors = answer.json()["errors"].clone();
+        assert_eq!(
+            errors[0]["pointer"].as_str().unwrap_or_default(),
+            pointer,
+            "{errors}"
+        );
+    }
+}

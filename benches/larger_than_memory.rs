@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let limit = match MemoryLimit::new(limit_bytes) {
         Ok(limit) => limit,
         Err(why) => {
-            skipped(why);
+            println!("skipped: {why}");
             return Ok(());
         }
     };

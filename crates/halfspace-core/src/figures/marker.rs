@@ -55,6 +55,14 @@ impl SeriesStyle {
         }
     }
 
+    /// The look of the `at`-th series as a line without markers. Only dashes distinguish such lines without colour.
+    pub fn of_line(at: usize) -> Self {
+        Self {
+            dashes: (at > 0).then(|| DASHES[(at + 1) % DASHES.len()]),
+            ..Self::of_series(at)
+        }
+    }
+
     /// The look of the `at`-th curve, in the colour of the series `beside`.
     pub fn of_theory(at: usize, beside: Option<usize>) -> Self {
         let like = Self::of_series(beside.unwrap_or(0));

@@ -160,7 +160,7 @@ fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
 fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
     let predicted = predicted(chart);
     for (at, series) in chart.series.iter().enumerate() {
-        let look = SeriesStyle::of_series(at);
+        let look = look(series, at);
         if series.has_line(predicted.contains(&at)) {
             curve::write(svg, &curve::thinned(line_of(series, frame)), &look.line());
         }
@@ -187,6 +187,14 @@ fn line_of<'a>(series: &'a Series, frame: &'a Frame) -> impl Iterator<Item = (f6
     places
         .zip(corners)
         .flat_map(|(place, corner)| corner.into_iter().chain([place]))
+}
+
+/// The look of the series with this index.
+fn look(series: &Series, at: usize) -> SeriesStyle {
+    match series.has_markers() {
+        true => SeriesStyle::of_series(at),
+        false => SeriesStyle::of_line(at),
+    }
 }
 
 /// The series through whose points a theory curve goes.
@@ -234,7 +242,7 @@ fn legends(svg: &mut String, chart: &Chart, frame: &Frame) {
     };
     let predicted = predicted(chart);
     for (at, series) in chart.series.iter().enumerate() {
-        let look = SeriesStyle::of_series(at);
+        let look = look(series, at);
         entry(svg, &series.label, &|svg, y| {
             if series.has_line(predicted.contains(&at)) {
                 line(svg, (left, y), (right, y), &look.line());

@@ -8,7 +8,7 @@
 //! - [`mistake_bound_sweep`], [`false_stop_rate`], [`certificate_coverage`], [`separable_fraction`] and
 //!   [`sample_complexity`] are the designs.
 //! - [`mistake_curve`] charts the mistakes of a single training.
-//! - [`outcome`] is the chart of the results, and [`plot`] draws it as SVG.
+//! - [`outcome`] is the chart of the results, which [`crate::figures`] draws as SVG.
 //!
 //! *This module is pure like the learners: it knows no clock, no queue and no request.*
 

@@ -47,7 +47,7 @@ const SHOWN_BYTES_MAX: usize = 256;
 /// Reads one JSON document, which must be an object.
 ///
 /// A fault of the document has the pointer of the faulty value. A fault of the text (`Syntax`, `Truncated`,
-/// `TooDeep`) has line and column. The byte limits are up to [`super::decoder`].
+/// `TooDeep`) has line and column. The byte limits are up to [`crate::decoder`].
 ///
 /// `T` must not buffer data forms, as `serde`'s `untagged`, `flatten` and internal tags do, because the buffer would
 /// hold the body in memory and lose the pointer.
@@ -121,7 +121,7 @@ fn value_bytes(text: &[u8]) -> u64 {
 }
 
 /// Reads one JSON document, an object that contains a tensor of examples with `n` features: see
-/// [`super::TensorList`].
+/// [`crate::TensorList`].
 ///
 /// # Errors
 /// As for [`from_reader`].

@@ -252,7 +252,7 @@ mod tests {
         }
 
         #[test]
-        fn the_first_row_matches_the_plain_twin((words, rows, vector, range, limit, extra) in cases()) {
+        fn first_over_matches_the_plain_twin((words, rows, vector, range, limit, extra) in cases()) {
             let block = BitBlock::new(&words, rows);
             let expected = scalar::first_over(block, range.clone(), &vector, limit, extra);
             let found = first_over(block, range.clone(), &vector, limit, extra);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     #[should_panic]
-    fn rows_past_the_block_are_refused() {
+    fn first_over_refuses_rows_past_the_block() {
         first_over(BitBlock::new(&[0; 64], 10), 0..11, &[0], 0, 0);
     }
 }

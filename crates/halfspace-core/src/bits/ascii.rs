@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_byte_is_judged_at_every_alignment() {
+    fn pack_ascii_judges_every_byte_at_every_alignment() {
         for byte in 0..=u8::MAX {
             for position in 0..150 {
                 let mut text = [b'1'; 150];
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packing_matches_the_plain_twin(
+        fn pack_ascii_matches_the_plain_twin(
             text in prop::collection::vec(prop_oneof![Just(b'0'), Just(b'1')], 0..400),
             strangers in prop::collection::vec((0_usize..400, any::<u8>()), 0..3),
             skipped in 0_usize..9,

@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_draw_inverts_what_the_plain_twin_inverts(
+        fn flip_difference_inverts_the_same_bit_as_the_plain_twin(
             n in 1_usize..300, rows in 1..=BLOCK_ROWS, seed in any::<u64>(),
             draws in prop::collection::vec(any::<u64>(), 1..30),
         ) {
@@ -95,7 +95,7 @@ mod tests {
 
     /// The test enumerates words of 8 bits instead of 64, with the same arithmetic.
     #[test]
-    fn every_number_is_drawn_by_as_many_words() {
+    fn drawn_below_gives_every_number_the_same_chance() {
         for count in 1..=255_u64 {
             let mut drawn = vec![0; count as usize];
             for draw in 0..256 {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "nothing to draw from")]
-    fn equal_rows_are_refused() {
+    fn flip_difference_refuses_equal_rows() {
         let _ = flip_difference(&mut BitVector::zeros(3), BitBlock::new(&[0; 64], 4), 3, 2);
     }
 }

@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_lane_is_the_published_generator_jumped(seed in any::<u64>(), rounds in 0_usize..40) {
+        fn lanes_are_jumps_of_the_published_generator(seed in any::<u64>(), rounds in 0_usize..40) {
             let mut words = vec![0; rounds * LANES];
             Lanes::from_seed(seed).fill(&mut words);
             let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -146,7 +146,7 @@ mod tests {
         }
 
         #[test]
-        fn filling_in_parts_or_by_the_plain_twin_draws_the_same(
+        fn lanes_draw_the_same_in_parts_and_by_the_plain_twin(
             seed in any::<u64>(), first in 0_usize..20, second in 0_usize..20,
         ) {
             let mut whole = vec![0; (first + second) * LANES];
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_lane_is_refused() {
+    fn lanes_refuse_a_lane_of_zeros() {
         let mut state = *Lanes::from_seed(1).state();
         for part in &mut state {
             part[3] = 0;

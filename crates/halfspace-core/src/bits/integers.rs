@@ -499,7 +499,7 @@ mod tests {
         }
 
         #[test]
-        fn plain_kernels_match_the_twins((weights, rows, step) in cases()) {
+        fn narrow_sum_and_add_match_the_plain_twins((weights, rows, step) in cases()) {
             let mut column = IntegerColumn::new(weights);
             if let Cells::Narrow { groups, .. } = &mut column.cells {
                 let groups: &mut Vec<Group> = groups;
@@ -517,7 +517,7 @@ mod tests {
         }
 
         #[test]
-        fn a_block_is_learnt_row_by_row(
+        fn integer_column_learns_a_block_as_row_by_row(
             (weights, rows, step) in cases(), from in 0_usize..64, mistakes_max in 1_u64..70,
         ) {
             let _switch = SWITCH.lock();

@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_match_the_plain_twin(
+        fn intersections_match_the_plain_twin(
             n in prop_oneof![1_usize..=70, 1_usize..=1100], rows in 1..=BLOCK_ROWS,
             seed in any::<u64>(), density in prop_oneof![Just(1_u32 << 31), any::<u32>()],
         ) {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_of_rows_past_the_last_count_for_nothing() {
+    fn intersections_ignore_ones_past_the_last_row() {
         let (block, mut out) = (BitBlock::new(&[!0; 128], 3), [9; BLOCK_ROWS]);
         intersections(block, &[0b1011, 1 << 63], &mut out);
         assert_eq!(out[..3], [4; 3]);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_switch_changes_the_build_and_no_result() {
+    fn scalar_and_detected_kernels_give_the_same_results() {
         let _switch = SWITCH.lock();
         for (n, rows) in [(25, 64), (64, 3), (126, 64), (1_000, 50)] {
             let found = [Kernels::Scalar, Kernels::Detected].map(|chosen| {

@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_match_the_plain_twin((matrix, rows, positives, vector, shared) in cases()) {
+        fn sums_of_powers_match_the_plain_twin((matrix, rows, positives, vector, shared) in cases()) {
             let n = matrix.n();
             let [mut expected, mut found, mut looped] = [limbs(n), limbs(n), limbs(n)];
             for sums in [&mut expected, &mut found, &mut looped] {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_goes_to_its_limb() {
+    fn add_powers_adds_each_power_to_its_limb() {
         let mut matrix = BitMatrix::new(90);
         for row in [[u64::MAX, (1 << 26) - 1], [u64::MAX, (1 << 26) - 2], [0, 0]] {
             matrix.push_row(&row);

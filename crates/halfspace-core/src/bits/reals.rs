@@ -383,7 +383,7 @@ mod tests {
         }
 
         #[test]
-        fn rows_are_learnt_as_by_the_scalar_twin(
+        fn real_column_learns_rows_like_the_scalar_twin(
             (weights, values, bias, positives, rows) in cases(), amount in value(),
             mistakes_max in 1_u64..70, has_bias in any::<bool>(),
         ) {
@@ -402,7 +402,7 @@ mod tests {
         }
 
         #[test]
-        fn an_update_adds_the_row((weights, values, amount, ..) in cases()) {
+        fn real_column_update_adds_the_row((weights, values, amount, ..) in cases()) {
             let (n, mut column) = (weights.len(), RealColumn::new(weights.clone()));
             let sums: Vec<f64> = weights.iter().zip(&values).map(|(w, x)| w + amount * x).collect();
             for row in [&values[..n], &values] {

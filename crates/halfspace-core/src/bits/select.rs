@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_set_bit_is_found_where_the_plain_twin_finds_it(words in words()) {
+        fn select_bit_matches_the_plain_twin(words in words()) {
             let ones: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
             for k in 0..ones {
                 prop_assert_eq!(Some(select_bit(&words, k)), scalar::select_bit(&words, k));
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "at most 3 bits are set")]
-    fn a_bit_past_the_last_is_refused() {
+    fn select_bit_refuses_a_bit_past_the_last() {
         select_bit(&[0b111], 3);
     }
 }

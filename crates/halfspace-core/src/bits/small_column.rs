@@ -107,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn open_rows_are_those_of_the_definition(
+        fn small_column_open_rows_match_the_definition(
             (numbers, rows, positives) in cases(), from in 0_usize..64, middle in 0_usize..64,
         ) {
             let mut column = SmallColumn::new(numbers.len()).expect("few columns");

@@ -389,7 +389,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_match_the_plain_twin(
+        fn tally_matches_the_plain_twin(
             n in prop_oneof![1_usize..130, 1_usize..500], seed in any::<u64>(), dense in any::<bool>(),
             parts in prop::collection::vec((0..=BLOCK_ROWS, 0..=BLOCK_ROWS, 0..20), 0..70),
             any_number in any::<u32>(),
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_of_ones_are_all_counted() {
+    fn tally_counts_every_row_of_many_blocks_of_ones() {
         let ones = vec![u64::MAX; BLOCK_ROWS];
         let block = BitBlock::new(&ones, BLOCK_ROWS);
         let mut tally = Tally::new(64);
@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "more than")]
-    fn rows_past_the_range_of_a_count_are_refused() {
+    fn tally_refuses_rows_past_the_range_of_a_count() {
         let ones = vec![u64::MAX; BLOCK_ROWS];
         let mut tally = Tally::from_counts(u32::MAX - 3, vec![0; 5]);
         tally.add(BitBlock::new(&ones, BLOCK_ROWS), 0..4);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_byte_that_is_no_bit_is_named() {
+    fn bit_string_error_names_the_first_byte_other_than_0_and_1() {
         assert_eq!(BitVector::from_bit_string(b"01012"), Err(4));
         assert_eq!(BitVector::from_bit_string("01\u{fb}".as_bytes()), Err(2));
     }

@@ -111,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_match_the_plain_twin((weights, row, _) in cases()) {
+        fn selected_sums_match_the_plain_twin((weights, row, _) in cases()) {
             let expected = scalar::selected_sum(&weights, &row);
             prop_assert_eq!(expected, selected_sum(&weights, &row));
             prop_assert_eq!(expected, plain::selected_sum(&weights, &row));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_past_the_weights_count_for_nothing() {
+    fn selected_sums_ignore_bits_past_the_weights() {
         let mut weights = [1, 2, 3];
         assert_eq!(selected_sum(&weights, &[!0]), 6);
         add_selected(&mut weights, &[!0b10], 10);

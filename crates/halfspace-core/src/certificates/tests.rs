@@ -36,7 +36,7 @@ fn direct(n: u64, d: u64) -> [f64; 3] {
 }
 
 #[test]
-fn the_doubt_is_the_union_bound_of_direct_sums() {
+fn uniqueness_doubt_is_the_union_bound_of_direct_sums() {
     for n in 1..=15_u64 {
         for sampling in SAMPLINGS {
             let error = |d: u64| {
@@ -67,7 +67,7 @@ fn the_doubt_is_the_union_bound_of_direct_sums() {
 }
 
 #[test]
-fn the_doubt_has_the_published_figures() {
+fn uniqueness_doubt_has_the_published_figures() {
     let doubt = |n| uniqueness::Doubt::new(n, Sampling::UniformPositive);
     let log10 = doubt(1001).ln_after(1602) / LN_10;
     assert!((log10 - -12.0749).abs() < 5e-5, "{log10}");
@@ -95,7 +95,7 @@ fn the_doubt_has_the_published_figures() {
 }
 
 #[test]
-fn limits_have_the_published_figures() {
+fn test_set_and_compression_limits_have_the_published_figures() {
     let found = test_set::limits(0, 1302, 0.95);
     assert!((found.at_most - 0.0023).abs() < 5e-5, "{found:?}");
     assert_eq!(found.low, 0.0);
@@ -134,7 +134,7 @@ fn compression_solves_the_sum_of_exact_binomials() {
 }
 
 #[test]
-fn tails_and_limits_invert_each_other_and_add_up() {
+fn binomial_tails_and_limits_invert_each_other() {
     for (k, m) in [
         (1_u64, 2_u64),
         (3, 10),
@@ -227,7 +227,7 @@ fn a_run_that_a_clock_ended_has_no_compression() {
 
 /// Every certificate has an example behind it and a bound below 1.
 #[test]
-fn a_bound_that_says_nothing_is_withheld() {
+fn session_certificate_with_a_vacuous_bound_is_withheld() {
     let entry = catalogue::find("perceptron").expect("listed");
     for (examples, mistakes, run_length) in
         [(0, 0, 0), (1, 1, 0), (5, 5, 0), (9, 1, 1), (400, 3, 350)]

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sequence_is_refused() {
+    fn adversary_refuses_an_n_or_size_without_a_sequence() {
         let refused = |n, size| build(n, size, 1, &Run::default()).expect_err("no sequence");
         for n in [0, 10, 30, 401] {
             assert_eq!(refused(n, 2), AdversaryError::WrongN { n });
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_ends() {
+    fn adversary_search_ends_after_its_draws_or_a_cancel() {
         let (mut random, run) = (Seed(1).generator(Purpose::Examples), Run::default());
         // Sixty places have room for at most twenty disjoint triples.
         let found = find(60, 21, 5_000, &mut random, &run);

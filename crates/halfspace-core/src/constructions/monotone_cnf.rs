@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_count_is_met_exactly() {
+    fn monotone_cnf_has_exactly_the_wanted_number_of_assignments() {
         for variables in 1..=9 {
             for wanted in 1..1 << variables {
                 let clauses = build(variables, &big(wanted)).expect("in range");
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn half_of_all_is_the_first_variable() {
+    fn monotone_cnf_for_half_of_all_assignments_is_the_first_variable() {
         assert_eq!(build(5, &big(16)), Ok(vec![vec![1]]));
         assert_eq!(build(1024, &(big(1) << 1023)), Ok(vec![vec![1]]));
         assert_eq!(build(6, &big(60)), Ok(vec![vec![1, 4, 5, 6]]));
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn monotone_cnf_refuses_variables_and_counts_out_of_range() {
         assert_eq!(build(0, &big(1)), Err(CnfError::Variables(0)));
         assert_eq!(build(1025, &big(1)), Err(CnfError::Variables(1025)));
         for (variables, satisfying) in [(3, big(0)), (3, big(8)), (1, big(2)), (64, big(1) << 64)] {

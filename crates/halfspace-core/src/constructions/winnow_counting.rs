@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_those_of_an_independent_implementation() {
+    fn counting_plan_has_the_numbers_of_an_independent_implementation() {
         let two = plan(2, &[[1, 2]], 1, 2);
         let expected = Numbers {
             u: 6,
@@ -468,13 +468,13 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_clauses_and_their_repetition_make_no_difference() {
+    fn counting_plan_ignores_order_and_repetition_of_clauses() {
         let once = plan(2, &[[1, 2], [2, 2]], 1, 2);
         assert_eq!(plan(2, &[[2, 2], [2, 1], [1, 2]], 1, 2), once);
     }
 
     #[test]
-    fn it_counts_over_three_variables() {
+    fn counting_works_over_three_variables() {
         // Three of the eight assignments satisfy y1 or y2, and y3.
         let clauses = [[1, 2], [3, 3]];
         assert!(answer(&plan(3, &clauses, 3, 2)));
@@ -482,14 +482,14 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_with_alpha_three_as_well() {
+    fn counting_works_with_alpha_three() {
         assert!(answer(&plan(2, &[[1, 2]], 1, 3)), "52,860 mistakes");
         assert!(answer(&plan(2, &[[1, 2]], 3, 3)));
         assert!(!answer(&plan(2, &[[1, 2]], 4, 3)));
     }
 
     #[test]
-    fn it_counts_with_one_variable_and_a_larger_alpha() {
+    fn counting_works_with_one_variable_and_any_alpha() {
         for alpha in [2, 7, 16] {
             assert!(answer(&plan(1, &[[1, 1]], 1, alpha)), "{alpha}");
             assert!(!answer(&plan(1, &[[1, 1]], 2, alpha)), "{alpha}");
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn the_active_features_are_told_beforehand() {
+    fn counting_plan_states_the_active_features() {
         for (variables, alpha) in [(1, 2), (2, 2), (2, 3), (1, 1 << 20), (1, ALPHA_MAX)] {
             let plan = plan(variables, &[[1, 1]], 1, alpha);
             let counting = plan.build(&Run::default()).expect("no stop");
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_are_consistent_with_a_monotone_function() {
+    fn counting_examples_are_consistent_with_a_monotone_function() {
         let counting = plan(1, &[[1, 1]], 1, 1 << 20)
             .build(&Run::default())
             .expect("no stop");
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_told_before_it_is_taken() {
+    fn counting_plan_states_its_memory_before_it_is_built() {
         let small = plan(2, &[[1, 2]], 1, 2);
         let counting = small.build(&Run::default()).expect("no stop");
         let Features::Boolean(matrix) = counting.data.features() else {
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_sense_is_refused() {
+    fn counting_plan_refuses_a_question_out_of_range() {
         let refused = |variables, clauses: &[[u32; 2]], at_least, alpha| {
             CountingPlan::new(question(variables, clauses, at_least, alpha)).expect_err("refused")
         };

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_begins_at_nothing_and_its_bound_is_drawn_beside_it() {
+    fn mistake_curve_begins_at_zero_beside_its_bound() {
         let chart = chart(
             "A run",
             [(3, 1), (9, 2), (20, 2)].into_iter(),

@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_run_is_in_one_part(
+        fn parts_hold_every_run_exactly_once(
             plans in plans(prop_oneof![9 => 1e-9..5.0, 1 => Just(1e30), 1 => Just(f64::INFINITY)]),
         ) {
             let parts = Parts::new(&plans);

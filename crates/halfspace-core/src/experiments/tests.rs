@@ -63,7 +63,7 @@ fn assert_mean(point: &Point, expected: f64, rounding: f64) {
 
 /// The expected means come from an independent implementation with standard errors below 0.01.
 #[test]
-fn the_mean_mistakes_are_those_of_the_reference() {
+fn directed_drift_sync_and_async_make_the_reference_mistakes() {
     let expected = |learner, n: &[u64], runs, means: &[f64]| {
         let found = swept(&MistakeBoundSweepSpec {
             n: n.to_vec(),
@@ -106,7 +106,7 @@ fn simulated_directed_drift_is_that_of_its_chain() {
 }
 
 #[test]
-fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean() {
+fn mistake_sweep_censors_a_run_that_reaches_max_mistakes() {
     let found = swept(&MistakeBoundSweepSpec {
         n: vec![21],
         normalised_batch_sizes: Some(vec![0.1, 0.5, 2.0]),
@@ -131,7 +131,7 @@ fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean()
 }
 
 #[test]
-fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
+fn false_stop_rates_are_those_of_the_chain() {
     let (n, deltas) = (vec![5, 10], vec![0.2, 0.05]);
     let rules = vec![StopRule::PerHypothesis, StopRule::Anytime, StopRule::Exact];
     let design = FalseStopRate::new(FalseStopRateSpec {
@@ -168,7 +168,7 @@ fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
 }
 
 #[test]
-fn as_many_dichotomies_are_separable_as_cover_counted() {
+fn separable_fraction_is_that_of_covers_count() {
     let design = SeparableFraction::new(SeparableFractionSpec {
         dimensions: vec![3, 5],
         ratios: vec![1.0, 2.0, 3.0],
@@ -226,7 +226,7 @@ fn few_examples() -> sample_complexity::SampleComplexityParams {
 }
 
 #[test]
-fn who_searches_finds_hidden_weights_in_few_examples_and_nobody_in_too_few() {
+fn sample_complexity_of_searching_learners_is_below_the_perceptrons() {
     let design = SampleComplexity::new(few_examples()).expect("in range");
     let found = outcome(design).chart;
     let ends: Vec<(f64, f64)> = found
@@ -244,7 +244,7 @@ fn who_searches_finds_hidden_weights_in_few_examples_and_nobody_in_too_few() {
 }
 
 #[test]
-fn what_message_passing_finds_the_learner_that_begins_with_it_finds_too_run_by_run() {
+fn sample_complexity_auto_finds_what_amp_finds_run_by_run() {
     let design = SampleComplexity::new(sample_complexity::SampleComplexityParams {
         learners: vec![learner("amp", &json!({})), learner("auto", &json!({}))],
         ratios: vec![1.25, 1.75],
@@ -333,7 +333,7 @@ impl Design for Digits {
 }
 
 #[test]
-fn the_result_depends_neither_on_the_order_of_parts_nor_on_who_is_first() {
+fn experiment_result_does_not_depend_on_the_order_of_parts() {
     let experiment = Experiment::new(Digits);
     assert_eq!(experiment.parts(), PARTS_MAX);
     let part = |part| experiment.compute(5, part, &Run::default()).ok();
@@ -385,7 +385,7 @@ fn a_tally_is_the_same_once_it_was_stored() {
 }
 
 #[test]
-fn a_part_that_is_told_to_stop_comes_to_nothing() {
+fn experiment_part_that_is_interrupted_has_no_result() {
     let design = MistakeBoundSweep::new(&sweep()).expect("in range");
     let experiment = Experiment::new(design);
     for interrupt in [
@@ -400,7 +400,7 @@ fn a_part_that_is_told_to_stop_comes_to_nothing() {
 }
 
 #[test]
-fn a_table_has_a_line_for_each_point_curve_and_mark() {
+fn chart_csv_has_a_line_for_each_point_curve_and_mark() {
     let found = swept(&MistakeBoundSweepSpec {
         n: vec![3, 5],
         learners: names(&["directed-drift", "directed-drift-sync"]),
@@ -427,7 +427,7 @@ fn refused<T: std::fmt::Debug>(checked: Result<T, ExperimentError>) -> String {
 }
 
 #[test]
-fn a_sweep_out_of_range_is_refused_where_it_is() {
+fn mistake_sweep_points_at_parameters_out_of_range() {
     let of = |change: fn(&mut MistakeBoundSweepSpec)| {
         let mut question = sweep();
         change(&mut question);
@@ -480,7 +480,7 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
 }
 
 #[test]
-fn the_other_questions_out_of_range_are_refused_where_they_are() {
+fn experiments_point_at_parameters_out_of_range() {
     let stops = |n: &[u64], deltas: &[f64], runs| {
         refused(FalseStopRate::new(FalseStopRateSpec {
             n: n.to_vec(),

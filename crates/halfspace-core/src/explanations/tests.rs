@@ -210,7 +210,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_search_finds_what_the_definition_says(
+    fn heaviest_conjunctions_match_the_definition(
         n in 1_usize..7,
         examples in prop::collection::vec((any::<u64>(), -5_i64..6), 0..90),
         is_monotone: bool,
@@ -251,7 +251,7 @@ fn expansion(n: usize, examples: &[(u64, bool)]) -> KernelExpansion {
 /// The support +11, -10, -01 has the weights -1 of the empty conjunction, 0 of both features and +1 of their
 /// conjunction. The squared weights add up to 2.
 #[test]
-fn a_kernel_by_hand() {
+fn kernel_explanation_worked_by_hand() {
     let support = [(0b11, true), (0b01, false), (0b10, false)];
     let hypothesis = Hypothesis::Kernel(expansion(2, &support));
     let explanation = explained(&hypothesis, None, 1);
@@ -271,7 +271,7 @@ fn a_kernel_by_hand() {
 }
 
 #[test]
-fn too_much_work_leaves_out_literals_and_says_so() {
+fn explanation_over_its_work_limit_leaves_out_literals() {
     let support: Vec<_> = (0..500_u64)
         .map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24, at % 3 == 0))
         .collect();
@@ -352,7 +352,7 @@ fn linear_weights_stand_by_magnitude_and_zeros_are_left_out() {
 }
 
 #[test]
-fn powers_stand_by_value() {
+fn winnow_explanation_orders_powers_by_value() {
     let base = Base::of_decimal(&Decimal::parse("1.5").expect("plain")).expect("a base");
     let weights = WinnowWeights::new(base, Decimal::from(2), 2, vec![0, -3, 7, 0]);
     let explanation = explained(&Hypothesis::Winnow(weights), None, 3);

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_measured_has_a_place() {
+    fn axis_places_every_value_within_its_range() {
         let lists: [&[f64]; 6] = [
             &[],
             &[0.0],

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_cut_off() {
+    fn curve_is_clipped_at_the_frame() {
         let places = [
             (-10.0, 5.0),
             (5.0, 5.0),

@@ -172,7 +172,7 @@ fn assert_within(all: &[Element]) {
 }
 
 #[test]
-fn a_picture_is_well_formed_and_all_is_within_its_frame() {
+fn picture_is_well_formed_svg_within_its_frame() {
     let chart = chart();
     let all = elements(&chart.to_svg());
     assert_within(&all);
@@ -191,7 +191,7 @@ fn a_picture_is_well_formed_and_all_is_within_its_frame() {
 }
 
 #[test]
-fn who_does_not_see_it_hears_its_numbers() {
+fn picture_description_states_the_numbers() {
     let all = elements(&chart().to_svg());
     assert_eq!(all[0].get("role"), Some("img"));
     let text = |name: &str| {
@@ -215,7 +215,7 @@ fn who_does_not_see_it_hears_its_numbers() {
 }
 
 #[test]
-fn nothing_is_told_apart_by_colour_alone() {
+fn series_differ_by_marker_shape_and_dashes() {
     let shape = |at| {
         let mut svg = String::new();
         SeriesStyle::of_series(at).marker(&mut svg, (0.0, 0.0));
@@ -249,7 +249,7 @@ fn a_curve_outside_the_frame_is_a_note_and_no_entry_of_the_legend() {
 }
 
 #[test]
-fn a_picture_is_always_the_same() {
+fn picture_is_the_stored_chart_svg() {
     assert_eq!(chart().to_svg(), chart().to_svg());
     let expected = include_str!("chart.svg");
     let found = chart().to_svg();
@@ -443,7 +443,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_is_measured_is_drawn_within_the_frame(
+    fn any_chart_is_drawn_within_its_frame(
         values in prop::collection::vec((numbers(), numbers(), numbers(), 0..3_u64), 0..30),
         is_logarithmic: (bool, bool),
         label in "\\PC{0,20}",

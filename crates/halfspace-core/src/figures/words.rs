@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_people_do() {
+    fn labels_round_group_and_scale_numbers() {
         let written = [
             0.0,
             1.0,

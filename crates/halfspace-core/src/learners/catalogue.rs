@@ -44,7 +44,7 @@ mod tests {
     use crate::learners::engine::stopping::StopRule;
 
     #[test]
-    fn names_are_unique_and_found() {
+    fn learner_names_are_unique_and_found() {
         for entry in CATALOGUE {
             let found = find(entry.name).expect("listed");
             assert!(std::ptr::eq(*entry, found));
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_by_confidence_unasked_has_a_rule_for_it() {
+    fn learners_that_stop_by_confidence_have_the_anytime_rule() {
         for entry in CATALOGUE {
             let by_confidence = entry.default_stop == DefaultStop::Confidence;
             assert!(!by_confidence || !entry.confidence_rules.is_empty());

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_block_is_freed_for_the_process_alone() {
+    fn freed_foreign_block_does_not_count_for_the_thread() {
         let block = std::thread::spawn(|| vec![0_u8; 1 << 20])
             .join()
             .expect("a block");

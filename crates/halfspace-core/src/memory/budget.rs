@@ -520,7 +520,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn an_eighth_is_kept_for_small_work() {
+    fn budget_keeps_an_eighth_for_small_grants() {
         let budget = MemoryBudget::new(64 * MIB);
         assert_eq!(budget.bytes_max(), 56 * MIB);
         let large = budget.try_take(56 * MIB).expect("all that is large");
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn spare_memory_is_free_and_leaves_as_far_as_a_grant_needs_it() {
+    fn spare_memory_is_taken_back_as_far_as_a_grant_needs_it() {
         let budget = MemoryBudget::new(64 * MIB);
         let idle = Arc::<Idle>::default();
         let spare: Weak<Idle> = Arc::downgrade(&idle);
@@ -585,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_takes_spare_memory_back_does_not_count_its_blocks_as_freed() {
+    fn grant_does_not_count_freed_blocks_of_spare_memory() {
         struct Block(Mutex<Option<(Grant, Vec<u8>)>>);
 
         impl SpareMemory for Block {
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_grows_with_what_is_allocated_or_the_work_is_told() {
+    fn grant_grows_with_allocations_up_to_the_budget() {
         let budget = MemoryBudget::new(64 * MIB);
         let grant = budget.try_take(MIB).expect("room");
         grant.within(|| {
@@ -656,7 +656,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_grant_is_what_is_left() {
+    fn settled_grant_has_the_bytes_that_are_left() {
         let budget = MemoryBudget::new(64 * MIB);
         let grant = budget.try_take(20 * MIB).expect("room");
         let kept = grant.settled(|| {
@@ -668,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_once_while_helpers_hand_them_over() {
+    fn shared_grant_counts_handed_over_bytes_once() {
         const BYTES: i64 = 1 << 20;
         let begun = thread_live();
         let shared = SharedGrant::of_this_thread();
@@ -749,7 +749,7 @@ mod tests {
     }
 
     #[test]
-    fn late_work_is_refused_from_then_on() {
+    fn computing_time_past_its_limit_refuses_all_further_work() {
         thread_local! {
             static NOW: Cell<u64> = const { Cell::new(7) };
         }

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_collection_grows_beyond_its_budget() {
+    fn collections_grow_within_their_budget() {
         let mut blocks = Vec::new();
         let own_bytes = peak_of(|_| push(&mut blocks, vec![0_u8; 1000]));
         let mut numbers = Vec::new();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_asked_for_before_the_first_item() {
+    fn collect_reserves_its_size_before_the_first_item() {
         let peak = peak_of(|_| collect((0..1 << 30).map(Ok::<u64, NoMemory>)).map(drop));
         assert!(peak < MIB, "{peak}");
     }

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_tables_have_the_known_counts() {
+    fn monks_and_tic_tac_toe_have_the_known_counts() {
         for (name, columns, rows, expected) in [
             ("tic-tac-toe", 10, 958, 626),
             ("monks-1", 7, 432, 216),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_board_is_a_legal_position() {
+    fn tic_tac_toe_boards_are_legal_end_positions() {
         for row in table("tic-tac-toe", SampleParameters::default()).rows {
             let count = |value| row.iter().filter(|&&cell| cell == value).count();
             let (x, o) = (count("x"), count("o"));
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rows_are_these() {
+    fn first_rows_of_tic_tac_toe_and_monks_2_are_fixed() {
         let first = |name| table(name, SampleParameters::default()).rows[0].join(",");
         assert_eq!(first("tic-tac-toe"), "b,b,b,b,o,o,x,x,x,positive");
         assert_eq!(first("monks-2"), "round,round,yes,sword,red,yes,negative");
     }
 
     #[test]
-    fn drawn_rows_have_the_class_of_their_bits() {
+    fn parity_and_majority_rows_have_the_class_of_their_bits() {
         let given = SampleParameters {
             n: Some(9),
             m: Some(300),
@@ -104,7 +104,7 @@ mod tests {
 
     /// A row whose ones are ones of a negative row is negative.
     #[test]
-    fn the_dnf_is_monotone_and_follows_the_seed() {
+    fn dnf_sample_is_monotone_and_depends_on_the_seed() {
         let given = |seed| SampleParameters {
             n: Some(6),
             m: Some(1000),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_flips_its_share_of_classes_and_nothing_else() {
+    fn monks_3_noise_flips_its_share_of_classes_only() {
         let noisy = |seed| SampleParameters {
             noise: Some(0.05),
             seed: Some(seed),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_are_reached() {
+    fn dnf_sample_accepts_its_largest_and_smallest_parameters() {
         let given = SampleParameters {
             n: Some(N_MAX),
             m: Some(M_MAX),

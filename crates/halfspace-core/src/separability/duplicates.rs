@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_found_in_whichever_part_its_hash_falls() {
+    fn contradiction_is_found_in_any_part_of_the_hashes() {
         let run = Run::default();
         for opposite in 0..12 {
             let data = copies(Some(opposite));

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_factor_solves_the_normal_equations() {
+    fn cholesky_factor_solves_the_normal_equations() {
         for columns in [1, 7, 8, 9, 24, 33] {
             let (panels, entry) = matrix(columns);
             let weights: Vec<f64> = (0..40).map(|row| f64::from(row % 7 + 1)).collect();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_raised_flag_ends_the_products_and_the_factor() {
+    fn stop_flag_ends_gram_products_and_factor() {
         let (panels, _) = matrix(9);
         let run = Run::default();
         let mut gram = panels.gram(&[1.0; 40], &run).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_falsely_as_seldom_as_the_reference_says() {
+    fn anytime_false_stop_probability_is_that_of_the_reference() {
         for (n, rate, digits) in [(5, 0.019, 5e-4), (10, 0.0041, 5e-5), (20, 7.9e-5, 5e-7)] {
             let found = of(n, 0.05);
             let probability = found.false_stop_probability;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_its_delta_and_is_known_closely_for_every_n() {
+    fn anytime_rule_keeps_its_delta_at_every_n() {
         for n in [1, 2, 7, 24, 64, 128, 512] {
             for delta in [0.9, 0.05, 1e-9] {
                 let found = of(n, delta);
@@ -202,7 +202,7 @@ mod tests {
 
     /// After every run, the false stops that follow stay within the bound.
     #[test]
-    fn what_comes_is_no_more_than_was_said() {
+    fn remaining_false_stops_stay_within_their_bound() {
         for n in [2, 5, 8, 11] {
             let chain = DriftChain::new(n);
             let starts = scaled_binomials(n).pop().expect("a row");

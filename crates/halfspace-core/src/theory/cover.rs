@@ -96,7 +96,7 @@ mod tests {
 
     /// This recurrence over the points is independent of the formula in use.
     #[test]
-    fn small_counts_obey_the_recurrence_by_which_cover_proved_them() {
+    fn cover_counts_obey_the_recurrence_of_the_proof() {
         for points in 2..40 {
             assert_eq!(of(points, 1).count, BigUint::from(2_u8));
             for dimension in 2..45 {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_the_dimension_every_dichotomy_is_separable() {
+    fn cover_counts_every_dichotomy_up_to_the_dimension() {
         for (points, dimension) in [(1, 1), (5, 5), (5, 9), (300, 300), (10_000, 10_000)] {
             let found = of(points, dimension);
             assert_eq!(found.count, BigUint::from(1_u8) << points);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn at_twice_the_dimension_it_is_exactly_half() {
+    fn cover_counts_exactly_half_at_twice_the_dimension() {
         for dimension in [1, 2, 5, 65, 5_000] {
             let found = of(2 * dimension, dimension);
             assert_eq!(found.count, BigUint::from(1_u8) << (2 * dimension - 1));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_past_f64_have_their_logarithm() {
+    fn cover_counts_past_f64_have_their_logarithm() {
         let found = of(10_000, 1);
         assert_eq!((found.log2, found.log2_fraction), (1.0, -9_999.0));
         assert_eq!(found.fraction, 0.0);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn cover_names_the_parameter_out_of_range() {
         for (points, dimension, named) in [
             (0, 1, "points"),
             (1, 0, "dimension"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_stops_when_it_is_told_to() {
+    fn cover_count_ends_when_it_is_interrupted() {
         let stop = StopFlag::default();
         stop.raise(Interrupt::TimeLimit);
         let stopped = dichotomies(10_000, 5_000, &stop);

@@ -34,14 +34,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_is_the_theorems() {
+    fn novikoff_bound_is_that_of_the_theorem() {
         let found = bound(3.0, 2.0, 0.5).expect("in range");
         assert_eq!(found.value, Some(144.0));
         assert!((found.log2 - libm::log2(144.0)).abs() < 1e-12);
     }
 
     #[test]
-    fn squares_past_f64_do_not_matter_and_a_bound_past_it_has_its_logarithm() {
+    fn novikoff_bound_past_f64_has_its_logarithm() {
         let found = bound(1e200, 1e-200, 0.5).expect("in range");
         let value = found.value.expect("4 is no large number");
         assert!((value - 4.0).abs() < 1e-9, "{value}");
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn novikoff_names_the_parameter_out_of_range() {
         let named = |radius, norm, margin| {
             let error = bound(radius, norm, margin).expect_err("out of range");
             error.parameter

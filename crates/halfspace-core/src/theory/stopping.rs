@@ -53,7 +53,7 @@ mod tests {
     use crate::learners::engine::stopping::{StopRule, Watch};
 
     #[test]
-    fn the_thresholds_are_those_that_a_run_is_watched_with() {
+    fn thresholds_are_those_of_a_running_stop_rule() {
         let sampling = Sampling::Reflected;
         for (n, confidence) in [(1, 0.5), (20, 0.95), (101, 0.999)] {
             let error = smallest_error(n, sampling);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_parameters_have_an_answer() {
+    fn thresholds_exist_for_the_largest_parameters() {
         let n_max = 1 << 20;
         let confidence = 1.0 - f64::EPSILON / 2.0;
         let last = (1 << 53) - 1;
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn thresholds_name_the_parameter_out_of_range() {
         let named = |n, confidence, hypothesis| {
             let found = thresholds(n, 100, confidence, Sampling::Uniform, hypothesis);
             found.expect_err("out of range").parameter

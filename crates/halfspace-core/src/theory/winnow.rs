@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_threshold_is_n_unless_given() {
+    fn winnow_threshold_defaults_to_n() {
         // 2 * 1 + 3 * 3 * (1 + 10)
         let found = bound(1024, 3, 2.0, None).expect("in range");
         assert!((found.value.expect("small") - 101.0).abs() < 1e-9);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_may_have_ten_thousand_digits() {
+    fn winnow_threshold_may_have_ten_thousand_digits() {
         let large = format!("1{}", "0".repeat(9_999));
         let found = bound(100, 1, 2.0, Some(&large)).expect("in range");
         let expected = 3.0 * (1.0 + 9_999.0 * libm::log2(10.0));
@@ -86,7 +86,7 @@ mod tests {
 
     /// Without relevant literals the bound is 2 N / theta, which may be too small for f64.
     #[test]
-    fn a_bound_below_the_range_of_numbers_has_its_logarithm() {
+    fn winnow_bound_below_f64_has_its_logarithm() {
         for digits in [307, 308, 309, 323, 324, 400, 9_999] {
             let theta = format!("1{}", "0".repeat(digits));
             let found = bound(8, 0, 2.0, Some(&theta)).expect("in range");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_are_plain_positive_decimals() {
+    fn winnow_threshold_is_a_plain_positive_decimal() {
         let long = "1".repeat(10_001);
         for text in [
             "", ".5", "-1", "+1", "1e5", "inf", "NaN", "0", "0.0", " 1", &long,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn winnow_bound_names_the_parameter_out_of_range() {
         let named = |n, relevant, alpha| {
             let error = bound(n, relevant, alpha, None).expect_err("out of range");
             error.parameter

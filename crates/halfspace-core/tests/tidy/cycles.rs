@@ -215,7 +215,7 @@ fn cycles_of(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn each_spelling_of_an_import_closes_a_circle() {
+fn import_cycles_are_found_in_every_spelling() {
     for back in [
         "use crate::a::A;",
         "use super::a::{self, A as Other};",
@@ -235,7 +235,7 @@ fn each_spelling_of_an_import_closes_a_circle() {
 }
 
 #[test]
-fn a_name_through_its_parent_closes_a_circle() {
+fn import_cycles_are_found_through_reexports() {
     let files = [
         ("src/a/mod.rs", "mod one; mod two; pub use one::One;"),
         ("src/a/one.rs", "use super::two::Two;"),
@@ -245,7 +245,7 @@ fn a_name_through_its_parent_closes_a_circle() {
 }
 
 #[test]
-fn a_list_of_modules_a_visibility_and_a_test_close_none() {
+fn module_lists_visibilities_and_tests_form_no_import_cycle() {
     let files = [
         ("src/a/mod.rs", "mod one; pub use one::One;"),
         (

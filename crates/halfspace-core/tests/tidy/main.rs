@@ -277,7 +277,7 @@ fn every_module_has_a_place_in_the_order() {
 }
 
 #[test]
-fn libraries_and_records_do_not_know_the_outside() {
+fn libraries_and_records_name_no_runtime_database_http_or_clock() {
     let mut found = Vec::new();
     // The programs in `examples` measure the libraries, so they have a clock.
     for source in code().iter().filter(|source| {
@@ -337,7 +337,7 @@ fn unsafe_code_stands_in_three_places_with_its_reason() {
 }
 
 #[test]
-fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
+fn code_has_no_unwrap_outside_tests_and_no_marks_of_unfinished_work() {
     let mut found = Vec::new();
     for source in code() {
         for (number, line) in source.lines() {
@@ -430,7 +430,7 @@ fn tests_do_not_sleep_a_thread() {
 }
 
 #[test]
-fn every_file_says_what_it_owns() {
+fn every_source_file_begins_with_a_module_comment() {
     let silent = all()
         .into_iter()
         .filter(|source| !source.text.starts_with("//! "));
@@ -441,7 +441,7 @@ fn every_file_says_what_it_owns() {
 }
 
 #[test]
-fn files_fit_in_a_sitting_and_lines_on_a_screen() {
+fn files_and_lines_keep_their_maximum_length() {
     let mut found = Vec::new();
     for source in code() {
         let lines = source.code().lines().count();
@@ -461,7 +461,7 @@ fn files_fit_in_a_sitting_and_lines_on_a_screen() {
 }
 
 #[test]
-fn functions_fit_on_a_screen() {
+fn functions_keep_their_maximum_length() {
     let mut found = Vec::new();
     for source in code() {
         let lines = source.lines();
@@ -526,7 +526,7 @@ const OTHER_MEANINGS: [(&str, &str); 2] = [
 
 /// A learner's name appears only in the learner's own file, so that a renamed learner changes one file.
 #[test]
-fn nobody_matches_on_the_name_of_a_learner() {
+fn learner_names_appear_only_in_their_own_files() {
     let names: Vec<&str> = halfspace_core::learners::catalogue::CATALOGUE
         .iter()
         .map(|entry| entry.name)
@@ -558,7 +558,7 @@ fn nobody_matches_on_the_name_of_a_learner() {
 }
 
 #[test]
-fn the_scanner_sees_what_it_should() {
+fn source_scanner_finds_modules_and_words() {
     assert_eq!(
         without_texts("let a = \"crate::app\"; // crate::http"),
         "let a = \"\"; "

@@ -259,7 +259,7 @@ fn the_bound_of_the_best_learner_without_a_share_of_delta_is_false_too_often() {
 }
 
 #[test]
-fn parameters_out_of_range_are_refused_at_their_places() {
+fn certificate_coverage_points_at_parameters_out_of_range() {
     let pointer = |change: fn(&mut CertificateCoverageSpec)| {
         let mut question = coverage(9, &["perceptron"], &CoveredClaim::ALL, 10).question;
         change(&mut question);

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_is_less_than_two_units_above_its_units() {
+    fn power_scale_rounds_by_less_than_two_units() {
         for alpha in ALPHAS {
             for theta in ["0.000001", "1", "1000", "123456789012345678901234567890"] {
                 let scale = scale(alpha, theta, 1000);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn small_powers_of_two_are_exact_and_so_is_their_verdict() {
+    fn power_scale_is_exact_for_small_powers_of_two() {
         let scale = scale("2", "1000", 1000);
         for exponent in -40..=10 {
             assert!(scale.power(exponent).is_exact, "{exponent}");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn far_exponents_have_a_power_too() {
+    fn power_scale_has_powers_for_the_largest_exponents() {
         // The largest power of 1.001 is no more than e^9.
         for alpha in ALPHAS.into_iter().filter(|&alpha| alpha != "1.001") {
             let scale = scale(alpha, "1", 1);
@@ -353,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_verdict_is_the_exact_one(
+        fn power_scale_verdict_equals_the_exact_comparison(
             exponents in prop::collection::vec(-12_i32..12, 1..60),
             alpha in prop::sample::select(ALPHAS.to_vec()),
             is_double in any::<bool>(),

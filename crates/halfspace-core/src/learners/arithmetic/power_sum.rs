@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_in_lowest_terms() {
+    fn power_sums_are_in_lowest_terms() {
         assert_eq!(score(2.0, &[]), Score::Integer(0));
         assert_eq!(score(2.0, &[(-2, 3), (1, 1)]), fraction(11, 4));
         assert_eq!(score(2.0, &[(-2, 4)]), Score::Integer(1));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_is_its_double_exactly() {
+    fn base_is_exactly_its_double() {
         let base = Base::new(1.1).expect("a base");
         assert_eq!(base.odd() as f64 * 2_f64.powi(base.twos()), 1.1);
         let base = Base::new(BASE_MAX).expect("a base");
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_is_the_number_that_is_written() {
+    fn base_of_a_decimal_is_exact() {
         let of = |text: &str| Base::of_decimal(&Decimal::parse(text).expect("plain"));
         let base = of("1.7").expect("a base");
         assert_eq!((base.odd(), base.divisor(), base.twos()), (17, 5, -1));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn promoted_and_demoted_as_often_is_exactly_one() {
+    fn power_sum_compares_exactly_with_one() {
         let one = Decimal::from(1);
         let base = Base::new(1.1).expect("a base");
         assert!(PowerSum::new(base, &[(0, 1)]).reaches(&one));
@@ -394,7 +394,7 @@ mod tests {
     proptest! {
         /// Compares with rationals built term by term.
         #[test]
-        fn a_sum_is_what_its_terms_add_up_to(
+        fn power_sum_equals_a_sum_of_rationals(
             exponents in prop::collection::vec(-9_i32..9, 0..40),
             alpha in prop::sample::select(vec!["2", "3", "6", "12", "1.5", "1.25", "2.5", "1.7", "1.4", "2.35"]),
             theta in 0_u64..100_000, places in 0_u32..6,

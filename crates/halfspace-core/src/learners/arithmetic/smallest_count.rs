@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_smallest_count_is_found() {
+    fn smallest_count_is_found_in_every_range() {
         for most in [1, 2, 3, 7, 8, 100] {
             for smallest in 1..=most {
                 assert_eq!(
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_takes_few_steps_even_without_a_result() {
+    fn smallest_count_takes_few_steps_even_without_a_result() {
         for smallest in [1, 1 << 40, u64::MAX] {
             for never in [false, true] {
                 let asked = Cell::new(0);

@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn multiples_are_those_of_the_decimal() {
+    fn unit_multiples_are_exact_decimals() {
         let third = Unit::new(0.3).expect("positive");
         assert_eq!(third.times(3), 0.9);
         assert_ne!(third.times(3), 3.0 * 0.3);
@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_are_the_doubles_nearest_to_the_decimal(
+        fn unit_products_are_the_nearest_doubles(
             digits in 1_u64..100_000_000, places in 0_usize..30, count in -(1_i64 << 40)..1 << 40,
         ) {
             let unit = Unit::new(format!("{digits}e-{places}").parse().expect("a double")).expect("positive");
@@ -126,7 +126,7 @@ mod tests {
         }
 
         #[test]
-        fn counts_come_back(value in 1e-9_f64..1e6, count in -(1_i64 << 40)..1 << 40) {
+        fn unit_counts_survive_the_round_trip(value in 1e-9_f64..1e6, count in -(1_i64 << 40)..1 << 40) {
             let unit = Unit::new(value).expect("positive");
             prop_assert_eq!(unit.count(unit.times(count)), Some(count));
         }

@@ -113,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_are_those_of_integers_without_a_width(
+        fn wide_sums_equal_big_integers(
             terms in prop::collection::vec((any::<bool>(), any::<i64>(), 0_usize..200, any::<[u64; 3]>()), 0..40),
         ) {
             let (mut wide, mut expected) = (Wide::zero(64 + 200 + 6 + 1), BigInt::ZERO);

@@ -164,7 +164,7 @@ mod tests {
     use crate::learners::engine::stopping::{Sampling, smallest_error};
 
     #[test]
-    fn the_error_next_to_the_target_is_the_smallest_there_is() {
+    fn drift_chain_error_is_smallest_next_to_the_target() {
         for n in [1, 2, 3, 4, 5, 20, 25, 101, 128] {
             let chain = DriftChain::new(n);
             let smallest = smallest_error(n, Sampling::UniformPositive);

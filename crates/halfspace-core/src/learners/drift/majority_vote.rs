@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_batch_is_enough_whatever_the_weight() {
+    fn majority_vote_flips_a_weight_at_half_of_the_batch() {
         let wide = |text: &str| format!("{text}{}", "0".repeat(63));
         for (weights, batch, expected) in [
             // One of two examples differs in each coordinate. This tie flips the weight.

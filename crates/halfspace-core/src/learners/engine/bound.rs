@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_does_not_forbid_the_last_mistake() {
+    fn bound_near_a_whole_number_is_that_number() {
         for whole in [1.0_f64, 46.0, 1e9] {
             for computed in [whole.next_down(), whole, whole.next_up()] {
                 assert_eq!(on_whole_numbers(computed), whole);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_is_a_number_or_else_its_logarithm() {
+    fn ratio_beyond_f64_is_given_by_its_logarithm() {
         let power = |exponent: u32| BigUint::from(2_u32).pow(exponent);
         let one = BigUint::from(1_u32);
         assert_eq!(ratio(&(power(70) * 3_u32), &power(71)), (Some(1.5), None));

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_but_a_rules_own_limit_has_a_number_of_its_own() {
+    fn checkpoint_reasons_have_distinct_numbers() {
         let all: Vec<_> = (0..9).map(|n| reason(n).expect("a reason")).collect();
         for (at, &one) in all.iter().enumerate() {
             assert_eq!(number(one), Some(at as u64));

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_the_rules_that_learn_from_their_mistakes_alone() {
+    fn committee_members_are_the_mistake_driven_learners() {
         let no = json!({});
         let opens = |entry: &&LearnerEntry| Session::new(plan(entry.name, &no, 4, false)).is_ok();
         let names: Vec<_> = CATALOGUE

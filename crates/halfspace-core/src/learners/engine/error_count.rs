@@ -185,7 +185,7 @@ mod tests {
     use crate::learners::sample::source::{Presentation, Presented};
 
     #[test]
-    fn excepted_places_do_not_count_in_any_part() {
+    fn error_count_omits_excepted_places() {
         let plan = Plan {
             count: Some(1_300),
             ..Plan::endless(Plan::random_target(71, Seed(1)), Sampling::Uniform)

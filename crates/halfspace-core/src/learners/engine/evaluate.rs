@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_error_is_counted_and_placed() {
+    fn evaluation_counts_and_places_every_kind_of_error() {
         // The majority labels are 00010111. The given labels make 000 positive, 011 negative and 111
         // negative.
         let (predictor, data) = majority("10000110", 1);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wrong_examples_are_named_and_all_are_counted() {
+    fn evaluation_lists_the_first_100_wrong_examples() {
         let (predictor, data) = majority("11101000", 40);
         let run = Run::default();
         let found = evaluate(&predictor, &data, 0.0, &run).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_evaluation_ends_when_it_is_told_to() {
+    fn evaluation_ends_when_it_is_interrupted() {
         let (predictor, data) = majority("00010111", 40);
         let run = Run::default();
         run.stop.raise(Interrupt::Cancelled);

@@ -199,7 +199,7 @@ mod tests {
     use crate::learners::engine::evidence::FALSE_ALARM;
 
     #[test]
-    fn the_product_of_distinct_draws_is_the_plain_one() {
+    fn ln_all_distinct_matches_the_plain_product() {
         for population in [1_u32, 2, 3, 16, 32, 512, 1 << 20] {
             for distinct in [1, 2, 3, 15, 16, 31, 32, 100, 511, 512, 5_000] {
                 if distinct > population {
@@ -220,7 +220,7 @@ mod tests {
     /// Catches a bound that is too small: it must be above the exact tail for every count. Catches one without power:
     /// it must refute whatever is far rarer than the level.
     #[test]
-    fn the_bound_on_few_duplicates_is_above_the_exact_tail_and_near_it() {
+    fn bound_on_few_duplicates_is_just_above_the_exact_tail() {
         let mut refuted = 0;
         for bits in 1..=10 {
             let population = libm::exp2(f64::from(bits));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_population_is_never_too_small() {
+    fn population_bound_is_at_least_the_exact_population() {
         for n in 2..=30_usize {
             let ways = (1..=n / 2).fold(1.0, |c, i| c * (2 * i - 1) as f64 / (2 * i) as f64);
             let on_the_plane = if n % 2 == 0 { ways } else { 0.0 };
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_order_are_counted() {
+    fn row_order_counts_pairs_and_ascents() {
         let mut order = RowOrder::default();
         (0..64_u64).for_each(|row| order.note(&[row]));
         assert_eq!((order.pairs, order.ascents), (32, 32));

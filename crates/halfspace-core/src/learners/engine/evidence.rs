@@ -344,7 +344,7 @@ mod tests {
 
     /// Catches a Stirling's formula without its remainder or its root, and catches cancellation.
     #[test]
-    fn the_bound_on_distinct_examples_is_that_of_whole_numbers() {
+    fn bound_on_distinct_examples_matches_whole_number_arithmetic() {
         for bits in [1, 2, 3, 5, 8, 10, 13, 40, 60, 100, 700, 2_000] {
             let population = BigUint::from(1_u32) << bits;
             let most = 1_u32 << bits.min(8);
@@ -372,7 +372,7 @@ mod tests {
     /// Compares with the exact distribution instead of the bounds. Catches a threshold that is too large, a
     /// mu without its half, and N for N - 1 bits.
     #[test]
-    fn honest_examples_are_hardly_ever_refuted() {
+    fn evidence_hardly_ever_refutes_honest_examples() {
         let mut most: f64 = 0.0;
         for (n, sampling) in [
             (1, Sampling::Uniform),
@@ -403,7 +403,7 @@ mod tests {
 
     /// A case from a bug report: 23,880 duplicates among 24,000 rows of 101 bits.
     #[test]
-    fn repeated_rows_refute_a_declaration() {
+    fn evidence_of_repeated_rows_refutes_the_declared_sampling() {
         let of = |n, examples, duplicates, sampling| {
             balanced(examples, duplicates, n)
                 .against(sampling, n)
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_and_contradictions_refute_it_too() {
+    fn evidence_of_ones_and_contradictions_refutes_the_declared_sampling() {
         let of = |ones, contradictions, sampling| {
             let found = Findings {
                 ones,
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_looked_at() {
+    fn evidence_of_generated_samples_supports_their_sampling() {
         let plan = |n, sampling| Plan {
             count: Some(500),
             ..Plan::endless(Plan::random_target(n, Seed(3)), sampling)

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_run_at_the_same_time_and_come_back_in_order() {
+    fn helpers_compute_pieces_at_the_same_time_and_in_order() {
         let seats = Arc::new(FixedSeats::new(2, 0));
         // Three pieces wait for each other, so three threads compute them.
         let barrier = Barrier::new(3);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_seen_in_order_and_few_pieces_are_computed_ahead() {
+    fn for_each_sees_results_in_order_and_computes_few_ahead() {
         for threads in 0..3 {
             let seats = Arc::new(FixedSeats::new(threads, 0));
             let (seen, ahead) = (AtomicUsize::new(0), 4);

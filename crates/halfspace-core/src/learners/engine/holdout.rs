@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_rounded_and_no_part_is_empty() {
+    fn holdout_rounds_shares_and_has_no_empty_part() {
         let sizes = |share, examples| {
             let holdout = Holdout::new(HeldOut::Share(share), examples, Seed(1))?;
             Some((
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_the_sample_and_each_subset_is_as_likely() {
+    fn holdout_draws_each_subset_with_the_same_chance() {
         let mut counts = std::collections::HashMap::new();
         let runs = 20_000;
         for seed in 0..runs {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_are_a_division_of_the_sample() {
+    fn holdout_folds_partition_the_sample() {
         let held_out = |index| {
             let fold = HeldOut::Fold { index, folds: 3 };
             let holdout = Holdout::new(fold, 11, Seed(4)).expect("three parts of eleven");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_moved_together() {
+    fn holdout_gathers_selected_bits() {
         assert_eq!(together(0b1011_0110, 0b1100_0101), 0b1010);
         assert_eq!(together(u64::MAX, 0), 0);
         assert_eq!(together(u64::MAX, u64::MAX), u64::MAX);

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_parameter_is_named() {
+    fn errors_name_every_wrong_parameter() {
         let given = json!({
             "bias": 1, "eta": 0, "kernel": {"conjunctions": "some", "max_literals": 0, "x": 1},
             "initial": [1, 1e9], "etta": 1
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn query_text_becomes_the_value_it_stands_for() {
+    fn parameter_values_are_read_from_query_text() {
         assert_eq!(TABLE[0].kind.value_of_text("false"), json!(false));
         assert_eq!(TABLE[1].kind.value_of_text("0.5"), json!(0.5));
         assert_eq!(TABLE[1].kind.value_of_text("NaN"), json!("NaN"));

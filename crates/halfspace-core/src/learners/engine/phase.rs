@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_go_on_whatever_the_sizes_of_the_blocks() {
+    fn wrong_places_continue_across_blocks_of_any_size() {
         let mut wrong = Wrong::default();
         for (mask, rows) in [(0b101, 3), (u64::MAX, 64), (0, 1), (0b11, 60)] {
             wrong.push(mask, rows);

@@ -83,7 +83,7 @@ mod tests {
     use rand::Rng;
 
     #[test]
-    fn purposes_and_seeds_have_streams_of_their_own() {
+    fn random_streams_differ_by_purpose_and_seed() {
         let first = |seed, purpose| Seed(seed).generator(purpose).next_u64();
         let drawn = [
             first(0, Purpose::Target),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_of_an_experiment_has_a_seed_of_its_own() {
+    fn child_seeds_differ_for_every_run() {
         let mut seeds = Vec::new();
         for seed in 0..10 {
             for point in 0..10 {

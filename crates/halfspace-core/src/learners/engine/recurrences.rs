@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_that_come_again_are_noticed() {
+    fn recurrences_notice_repeated_examples() {
         let n = 40;
         // More rows than are kept. The second pass repeats the first rows.
         let once = rows(n, 5_000, 1);
@@ -244,7 +244,7 @@ mod tests {
 
     /// Judges after every example, like a session.
     #[test]
-    fn honest_examples_are_believed_however_often_they_are_judged() {
+    fn recurrences_believe_honest_examples_at_every_step() {
         for n in [1, 3, 8, 12, 20, 64] {
             for seed in 0..20 {
                 let mut noted = Recurrences::default();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_again_and_again_are_noticed_whatever_n() {
+    fn recurrences_notice_few_rows_repeated_at_small_n() {
         // 100 of the 1,024 rows of ten bits, repeated many times.
         let few = rows(10, 100, 2);
         let many: Vec<u64> = few.iter().cycle().take(2_000).copied().collect();
@@ -266,7 +266,7 @@ mod tests {
 
     /// A session that is sent every row once, or once and again, as an enumeration or shuffled.
     #[test]
-    fn lists_of_all_rows_are_no_draws() {
+    fn recurrences_notice_lists_of_all_rows() {
         for n in [5, 9, 10] {
             let all: Vec<u64> = (0..1_u64 << n).collect();
             // Multiplication by an odd number permutes the rows.
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_and_contradictions_are_noticed() {
+    fn recurrences_notice_ones_and_contradictions() {
         let sparse: Vec<u64> = rows(60, 1_000, 3)
             .iter()
             .map(|row| row & row >> 1)
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_comes_back() {
+    fn recurrences_survive_a_snapshot() {
         for count in [0, 10, 3_000] {
             let noted = noted(&rows(16, count, 4));
             let mut snapshot = SnapshotWriter::default();

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_more_urgent_reason_to_stop_replaces_a_less_urgent_one() {
+    fn stop_flag_keeps_the_most_urgent_interrupt() {
         let flag = StopFlag::default();
         assert_eq!(flag.raised(), None);
         flag.raise(Interrupt::Cancelled);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_replaces_no_reason_to_stop() {
+    fn pause_keeps_the_interrupt_of_a_stop_flag() {
         let flag = StopFlag::default();
         flag.raise(Interrupt::TimeLimit);
         flag.pause();

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_nothing() {
+    fn snapshot_longer_than_its_limit_is_none() {
         let written = |bytes_max| {
             let mut writer = SnapshotWriter::of_at_most(bytes_max);
             writer.numbers([1, 2]);

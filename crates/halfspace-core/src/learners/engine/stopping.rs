@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn smallest_errors_are_those_enumerated() {
+    fn smallest_errors_have_the_known_values() {
         let positive = |n| smallest_error(n, Sampling::UniformPositive);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-8;
         assert!(near(positive(1), 1.0));
@@ -338,7 +338,7 @@ mod tests {
 
     /// Enumerates the cube: the smallest error over all wrong hypotheses, by definition.
     #[test]
-    fn smallest_errors_agree_with_the_cube() {
+    fn smallest_errors_match_an_enumeration_of_the_cube() {
         for n in 1..=8_usize {
             let right = |hypothesis: u32, u: u32| {
                 2 * (hypothesis ^ u).count_ones() <= n as u32 // sgn(0) = +1
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_ends_exactly_at_its_threshold() {
+    fn anytime_run_ends_exactly_at_its_threshold() {
         let mut watch = watch(StopRule::Anytime, 0.99, 21, Sampling::Reflected);
         for _ in 0..1000 {
             assert!(!watch.consistent(1));
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_run_length_is_that_of_the_chain_whatever_was_tried() {
+    fn exact_run_length_is_that_of_the_chain_after_any_mistakes() {
         let mut watch = watch(StopRule::Exact, 0.95, 20, Sampling::UniformPositive);
         for _ in 0..100 {
             assert_eq!(watch.threshold(), Some(46));
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bit_is_known_after_one_example() {
+    fn anytime_rule_is_certain_of_one_bit_after_one_example() {
         let mut watch = watch(StopRule::Anytime, 0.99, 1, Sampling::UniformPositive);
         assert_eq!(watch.confidence(), 0.0);
         assert!(watch.consistent(1));
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_of_a_hypothesis_that_nothing_tested() {
+    fn untested_hypothesis_has_confidence_zero() {
         let mut watch = watch(StopRule::PerHypothesis, 0.9, 20, Sampling::UniformPositive);
         for _ in 0..50 {
             watch.mistake();
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_a_run_from_a_claim_is_said() {
+    fn confidence_detail_gives_the_reason_of_no_claim() {
         let fresh = Ok(Sampling::Uniform);
         let unwatched = |sampling, passes| confidence_detail(None, sampling, passes);
         assert_eq!(unwatched(Err("noisy".into()), 2), Some("noisy".into()));

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_curve_is_thinned_evenly_and_keeps_its_end() {
+    fn trace_of_a_long_run_is_thinned_evenly_and_keeps_its_end() {
         let mut trace = Trace::default();
         for mistakes in 1..=123_457 {
             trace.mistake(TracePoint {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_curve_is_whole() {
+    fn trace_of_a_short_run_is_whole() {
         let mut trace = Trace::default();
         for mistakes in 1..=5 {
             trace.mistake(TracePoint {

@@ -232,7 +232,7 @@ mod tests {
 
     /// References measured with a standard error below 0.01 by an independent implementation.
     #[test]
-    fn the_batch_variants_need_their_reference_counts() {
+    fn directed_drift_batch_variants_make_the_reference_mistakes() {
         for n in [11, 21, 51] {
             assert_mean("directed-drift-sync", n, 1000, 1.135, 0.01);
         }
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bound_is_claimed_where_nothing_separates_strictly() {
+    fn bound_is_not_claimed_without_strict_separation() {
         // The service counts <w, x> = 0 as positive, so a hyperplane separates these examples. Without a
         // bias no hyperplane separates them strictly.
         let data = labelled(&[("10", true), ("01", true)]);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_not_claimed_when_its_assumption_fails() {
+    fn bound_is_not_claimed_when_its_assumption_fails() {
         let data = labelled(&[("0", false), ("1", true)]);
         let outcome = run(
             &task("perceptron", &json!({"initial": [5, 1]}), 1),
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_of_undeclared_noisy_or_repeated_data() {
+    fn undeclared_noisy_or_repeated_data_get_no_confidence() {
         let clean = plan(5, 1, Sampling::UniformPositive);
         let noisy = generate::Plan {
             noise: 0.01,
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_act_exactly() {
+    fn limits_of_mistakes_and_examples_end_a_run_exactly() {
         let plan = plan(15, 2, Sampling::Reflected);
         let mut task = task("directed-drift", &json!({}), 2);
         task.limits.max_mistakes = Some(17);
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pass_came_to_goes_before_a_limit() {
+    fn convergence_takes_precedence_over_a_limit_of_examples() {
         let data = labelled(&[("00", false), ("01", true), ("10", true), ("11", true)]);
         let task = task("perceptron", &json!({}), 1);
         let free = run(&task, sample(&data));
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_stops_the_run_and_keeps_what_was_learnt() {
+    fn stop_flag_ends_a_run_that_keeps_its_hypothesis() {
         let plan = plan(31, 2, Sampling::Reflected);
         let task = task("directed-drift", &json!({}), 2);
         let outside = Run::default();

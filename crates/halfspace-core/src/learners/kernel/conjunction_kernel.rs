@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_holds_the_sums_of_binomials() {
+    fn kernel_table_holds_the_sums_of_binomials() {
         for k in [1, 2, 3, 7, 40] {
             let words = bits::words_for(101);
             let table =
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_beyond_the_limit_is_refused() {
+    fn kernel_table_beyond_the_limit_is_refused() {
         let kernel = |n, k| Kernel::new(n, Conjunctions::All, k);
         assert!(kernel(1 << 20, Some(50)).is_ok());
         assert!(kernel(1 << 20, Some(200)).is_err());
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_in_the_making_heeds_the_flag() {
+    fn kernel_table_construction_obeys_the_stop_flag() {
         let stop = StopFlag::default();
         stop.raise(crate::learners::engine::run::Interrupt::Suspended);
         assert!(IntegerTable::new(100, 3, 1, &stop).is_none());

@@ -355,7 +355,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
         #[test]
-        fn scores_and_signs_are_those_of_the_definition((kernel, support) in cases()) {
+        fn kernel_scores_and_signs_match_the_definition((kernel, support) in cases()) {
             let (stop, n, values) = (StopFlag::default(), kernel.n(), values(&kernel));
             let mut expansion = KernelExpansion::new(kernel.clone());
             let mut scores = KernelScores::new(&expansion);
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_raised_flag_ends_a_sum() {
+    fn stop_flag_ends_a_kernel_sum() {
         let kernel = Kernel::new(70, Conjunctions::Monotone, Some(5)).expect("a small table");
         let mut expansion = KernelExpansion::new(kernel);
         for _ in 0..100 {

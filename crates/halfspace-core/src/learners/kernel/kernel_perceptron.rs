@@ -365,7 +365,7 @@ mod tests {
     /// -1 + 2 - 2 = -1. Then
     /// |u|^2 = 1 + 1 + 1 and R^2 = 4 and xi = 1.
     #[test]
-    fn a_run_by_hand() {
+    fn kernel_perceptron_run_worked_by_hand() {
         let data = data(&[("00", false), ("11", true), ("10", false)]);
         let outcome = run(&data, &json!({"kernel": {"conjunctions": "monotone"}}), 9);
         assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (3, 2));
@@ -381,7 +381,7 @@ mod tests {
     /// The run makes no mistake, but the example lies on the hyperplane. After the copy learns it once,
     /// R^2 = 2, |u|^2 = 2 and xi = 2.
     #[test]
-    fn an_example_on_the_hyperplane_is_taught_to_a_copy() {
+    fn bound_of_an_example_on_the_hyperplane_uses_further_passes() {
         let outcome = run(&data(&[("1", true)]), &json!({}), 9);
         assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (0, 1));
         assert!(support(&outcome).is_empty());
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_never_learnt() {
+    fn kernel_perceptron_never_learns_contradictions() {
         let outcome = run(&data(&[("10", true), ("10", false)]), &json!({}), 50);
         assert_eq!(outcome.termination.reason, Reason::Limit("max_passes"));
         assert_eq!(outcome.training.expect("counted").errors, 1);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn any_labels_of_distinct_examples_are_learnt_in_any_order_on_both_builds() {
+    fn kernel_perceptron_learns_any_labels_of_distinct_examples() {
         let _switch = SWITCH.lock();
         for order in ["cyclic", "shuffled", "random"] {
             for conjunctions in ["all", "monotone"] {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_refuses_the_update() {
+    fn kernel_perceptron_with_full_support_refuses_the_update() {
         let n = 1 << 20;
         let row = BitVector::from_words(n, vec![u64::MAX; words_for(n)]);
         let mut matrix = BitMatrix::new(n);

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_worked_out_by_hand() {
+    fn kernel_winnow_run_worked_by_hand() {
         // theta = 8, with monomials 1, 2, 12 and so on. 110 sums to 3 and after a promotion to 6. Both are
         // mistakes, and a second promotion gives 12. 101 sums to 6, because monomial 1 now has the weight
         // 4. A promotion raises the sum to 8 + 2 + 2. Then 100 alone sums to 8.
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dnf_that_no_disjunction_of_features_is_learnt() {
+    fn kernel_winnow_learns_a_dnf_of_two_terms() {
         // x1 x2 or x3 x4, over all 16 examples.
         let rows: Vec<_> = (0..16_u32)
             .map(|x| (format!("{x:04b}"), x & 3 == 3 || x & 12 == 12))
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn generated_data_must_be_narrow() {
+    fn kernel_winnow_refuses_wide_generated_data() {
         let plan = |n| Plan {
             target: Plan::random_target(n, Seed(1)),
             sampling: Sampling::Uniform,

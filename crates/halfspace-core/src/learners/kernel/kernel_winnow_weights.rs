@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn all_nonempty_monomials_count() {
+    fn kernel_winnow_sums_all_nonempty_monomials() {
         let mut weights = weights(2.0, 7, 5);
         let mut scratch = KernelWinnowScratch::default();
         assert!(weights.is_positive(&[0b10101], &mut scratch, &StopFlag::default()));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn promoted_and_demoted_as_often_leaves_nothing() {
+    fn kernel_winnow_drops_examples_whose_updates_cancel() {
         let mut weights = weights(3.0, 7, 5);
         for _ in 0..50 {
             weights.add(&[1, 2], 1).expect("room");
@@ -394,7 +394,7 @@ mod tests {
     proptest! {
         /// Compares with weights that are stored for each of the 2^6 - 1 monomials.
         #[test]
-        fn cubes_agree_with_every_monomial_kept_apart(
+        fn kernel_winnow_matches_separate_weights_per_monomial(
             updates in prop::collection::vec((0_u64..64, any::<bool>()), 0..80),
             alpha in prop::sample::select(vec![2.0, 3.0, 6.0]),
             theta in 1_u64..200,

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_moves_the_active_weights_by_a_share_of_what_is_missing() {
+    fn mistake_moves_active_weights_by_a_share_of_the_distance() {
         let data = boolean(&[("101", false), ("011", true)]);
         // 101 scores 0 with the prediction +1, so the weights of 101 fall by a tenth. 011 then scores (0 -
         // 0.05) / 3 with the prediction -1. The weights of 011 rise by a tenth of their distance to 1.
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn real_features_weigh_as_they_are() {
+    fn bounded_perceptron_learns_real_features() {
         let values = vec![0.25, 1.0, 0.5, 0.125];
         let labels = Labels::of_signs(BitVector::from_words(2, vec![0b10]));
         let data = Data::new(Features::Real(RealMatrix::from_values(2, values)), labels);
@@ -445,7 +445,7 @@ mod tests {
     /// With W >= 0, x >= 0 and no inhibition every score is >= 0. A negative example of all ones can then not
     /// be learnt. With inhibition, weights below the inhibition act as negative weights.
     #[test]
-    fn without_inhibition_nothing_is_negative() {
+    fn bounded_perceptron_without_inhibition_has_no_negative_score() {
         let data = boolean(&[("1111", false), ("1000", true)]);
         let without = run(&data, &json!({"inhibition": 0}), 2000);
         assert_eq!(without.termination.reason, Reason::Limit("max_passes"));

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn states_move_as_often_as_they_should_however_examples_come() {
+    fn clipped_perceptron_reinforces_alike_in_batches_and_one_by_one() {
         let (mut together, mut apart) = (rule(5, 1.0), rule(5, 1.0));
         for presentations in [1, 7, 992, 19_000] {
             together.present(presentations);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_examples_are_learnt_with_1_45_mistakes_a_weight() {
+    fn clipped_perceptron_makes_1_45_mistakes_per_weight() {
         for seed in 1..=4 {
             let outcome = hidden(&ENTRY, &json!({}), (1001, None), seed);
             assert!(outcome.target.expect("hidden").recovered);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_weights_are_found_and_random_labels_are_not_learnt() {
+    fn clipped_perceptron_finds_hidden_weights_but_no_random_labels() {
         assert_eq!(recovered(&ENTRY, &json!({}), (501, 1252), 2), 2);
         assert!(!stored(&ENTRY, &json!({}), 301, 211, 1));
     }

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_moves_every_state_and_a_hold_those_that_agree() {
+    fn hidden_states_move_on_a_mistake_and_on_a_hold() {
         let mut states = states(&[1, 3, -1, -5]).expect("odd");
         assert_eq!(states.weights().to_bit_string(), "1100");
         assert_eq!(states.follow(&block(&example("0111")), 0), Update::Changed);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_even_is_damaged() {
+    fn hidden_states_refuse_an_even_state() {
         assert!(states(&[1, 2]).is_err());
         assert!(states(&vec![-7; 3 * WORD_BITS]).is_ok());
     }

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn two_steps_worked_by_hand() {
+    fn perspectron_steps_worked_by_hand() {
         // lambda = 0.5^2 0.8 / 2 = 0.1 and 1 - 2 eta = 0.5. The negative (3, 4) scores 0, which predicts +1: the pull
         // is -1.5 over 0.5 times the norm 5. The positive (0, 5) then scores -1.2 and has the pull 1.5.
         let params = json!({"label_noise": 0.25, "margin": 0.5, "excess": 0.8, "bias": false});
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_error_exceeds_the_noise_by_the_accepted_excess_at_most() {
+    fn perspectron_error_exceeds_the_noise_by_at_most_the_excess() {
         let (n, examples, runs) = (7, 19_600, 10); // 1 / (margin excess)^2 examples
         let (margin, excess) = (1.0 / n as f64, 0.05);
         for noise in [[0.3, 0.3], [0.0, 0.4]] {
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_pass_has_no_bound_and_a_model_no_verdict() {
+    fn perspectron_has_no_bound_after_a_second_pass() {
         let data = noisy(7, 100, [0.1, 0.1], 1);
         let entry = find("perspectron").unwrap();
         let task = Task {

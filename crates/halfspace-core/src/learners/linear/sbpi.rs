@@ -220,7 +220,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn fresh_examples_are_learnt_with_1_6_mistakes_a_weight() {
+    fn sbpi_makes_1_6_mistakes_per_weight() {
         for seed in 1..=4 {
             let outcome = hidden(&ENTRY, &json!({}), (1001, None), seed);
             assert!(outcome.target.expect("hidden").recovered);
@@ -235,20 +235,20 @@ mod tests {
     }
 
     #[test]
-    fn two_examples_a_weight_give_hidden_weights_away() {
+    fn sbpi_finds_hidden_weights_in_two_examples_per_weight() {
         assert_eq!(recovered(&ENTRY, &json!({}), (1001, 2002), 2), 2);
         // A small and even number of features.
         assert!(recovered(&ENTRY, &json!({}), (100, 300), 10) >= 9);
     }
 
     #[test]
-    fn random_labels_are_learnt() {
+    fn sbpi_learns_random_labels() {
         assert!((1..=2).all(|seed| stored(&ENTRY, &json!({}), 1001, 601, seed)));
     }
 
     /// An unlimited stream accepts the default order. A requested shuffled order needs a sample.
     #[test]
-    fn examples_without_end_come_in_their_own_order() {
+    fn sbpi_on_an_unlimited_stream_refuses_a_requested_order() {
         let plan = Plan::endless(Plan::random_target(9, Seed(1)), Sampling::UniformPositive);
         let check_with = |params: Value| {
             let object = params.as_object().expect("an object");

@@ -199,7 +199,7 @@ mod tests {
     /// An independent implementation with one start recovered 41 % of the targets at 1.5 examples per weight.
     /// The same implementation recovered 95 % at 2 and all at 2.5.
     #[test]
-    fn at_101_features_recovery_rises_between_1_5_and_2_5_examples_a_weight() {
+    fn amp_recovery_rises_between_1_5_and_2_5_examples_per_weight() {
         let params = json!({"restarts": 0, "max_iterations": 60});
         let shares = [152, 202, 253].map(|count| recovered(&ENTRY, &params, (101, count), 60));
         assert!((14..=36).contains(&shares[0]), "{shares:?}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn at_1001_features_1_6_examples_a_weight_suffice() {
+    fn amp_recovers_1001_weights_from_1_6_examples_per_weight() {
         for seed in 1..=3 {
             let outcome = hidden(&ENTRY, &json!({}), (1001, Some(1602)), seed);
             assert!(outcome.target.expect("hidden").recovered);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hard_region_is_named_and_so_is_what_is_not_determined() {
+    fn amp_detail_names_the_hard_region_and_undetermined_weights() {
         let params = json!({"restarts": 1, "max_iterations": 20});
         let outcome = hidden(&ENTRY, &params, (301, Some(410)), 1);
         assert_eq!(outcome.termination.reason, Reason::Limit("restarts"));
@@ -247,7 +247,7 @@ mod tests {
     /// The remark counts only the training examples. Their density is 1.46 examples per weight instead of
     /// 1.62.
     #[test]
-    fn what_was_held_out_counts_for_nothing() {
+    fn amp_density_omits_held_out_examples() {
         let plan = Plan {
             count: Some(488),
             ..Plan::endless(Plan::random_target(301, Seed(1)), Sampling::UniformPositive)
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_without_end_are_refused() {
+    fn amp_refuses_an_unlimited_stream() {
         let plan = Plan::endless(Plan::random_target(9, Seed(1)), Sampling::UniformPositive);
         let mut task = Task::of(&ENTRY, Seed(1));
         task.limits.max_examples = Some(100);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_number_of_features_is_no_obstacle() {
+    fn amp_recovers_an_even_number_of_weights() {
         assert!(recovered(&ENTRY, &json!({}), (200, 400), 10) >= 9);
         assert!(recovered(&ENTRY, &json!({}), (2, 10), 10) >= 9);
         assert_eq!(recovered(&ENTRY, &json!({}), (1, 5), 10), 10);

@@ -316,7 +316,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn it_finds_what_its_first_stage_finds_in_as_many_passes() {
+    fn auto_equals_amp_where_amp_succeeds() {
         for seed in 1..=5 {
             let alone = hidden(&amp::ENTRY, &json!({}), (101, Some(253)), seed);
             let first = hidden(&ENTRY, &json!({}), (101, Some(253)), seed);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_hidden_weights_that_its_first_stage_misses() {
+    fn auto_finds_hidden_weights_that_amp_misses() {
         let is_found = |entry, seed| {
             let outcome = hidden(entry, &json!({}), (101, Some(162)), seed);
             outcome.target.is_some_and(|target| target.recovered)
@@ -339,7 +339,7 @@ mod tests {
     /// One of the later stages finds some of the weights that the first stage misses with barely enough
     /// examples.
     #[test]
-    fn it_goes_on_to_what_learns_random_labels() {
+    fn auto_learns_random_labels_by_a_later_stage() {
         let cut = json!({"restarts": 0, "max_iterations": 100});
         assert!(!stored(&amp::ENTRY, &cut, 101, 50, 1));
         assert!(stored(&ENTRY, &json!({}), 101, 50, 1));

@@ -102,7 +102,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn random_labels_are_learnt_by_focusing_alone() {
+    fn focusing_bp_learns_random_labels_only_by_focusing() {
         assert!(stored(&ENTRY, &json!({"step": 0.001}), 1001, 671, 1));
         assert!(stored(&ENTRY, &json!({"step": 0.001}), 301, 181, 2));
         let slow = json!({"step": 1e-9, "max_iterations": 200, "restarts": 0});
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_beyond_the_capacity_are_not_learnt() {
+    fn focusing_bp_does_not_learn_labels_beyond_capacity() {
         assert!(!stored(
             &ENTRY,
             &json!({"step": 0.003, "restarts": 0}),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_ends_with_its_iterations() {
+    fn focusing_bp_ends_after_max_iterations() {
         let params = json!({"max_iterations": 30, "restarts": 0});
         let outcome = hidden(&ENTRY, &params, (301, Some(410)), 1);
         assert_eq!(outcome.termination.reason, Reason::Limit("restarts"));

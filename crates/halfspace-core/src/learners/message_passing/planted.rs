@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_region_has_its_remark() {
+    fn planted_remark_depends_on_examples_per_dimension() {
         let said = |reason, examples| remark(1000, reason, examples).unwrap_or_default();
         let limit = Reason::Limit("restarts");
         assert!(said(limit, 1400).starts_with("1.400 examples per dimension; "));

@@ -92,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn random_labels_are_learnt_and_by_reinforcement_alone() {
+    fn reinforced_amp_learns_random_labels_only_by_reinforcement() {
         assert!(stored(&ENTRY, &json!({}), 1001, 601, 1));
         assert!(stored(&ENTRY, &json!({}), 301, 181, 2));
         let without = json!({"reinforcement": 0, "restarts": 0, "max_iterations": 200});

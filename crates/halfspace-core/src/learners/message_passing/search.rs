@@ -553,7 +553,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ratio_of_density_to_distribution_is_right_and_goes_on_smoothly() {
+    fn inverse_mills_has_the_tabulated_values_and_is_smooth() {
         let near = |z: f64, expected: f64| {
             let found = inverse_mills(z);
             assert!((found / expected - 1.0).abs() < 1e-9, "{z}: {found}");
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn the_centre_pulls_with_y_copies() {
+    fn centre_field_is_that_of_y_copies() {
         // y = 3 and c = 1 / sqrt(2): tanh(D) = 0.6 gives 2 atanh(0.6 c), worked by hand.
         let field = centre_field(libm::atanh(0.6), 0.5);
         let inner = 0.6 * FRAC_1_SQRT_2;
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_overflows_at_the_ends() {
+    fn pass_sums_stay_finite_at_extreme_means() {
         for n in [1, 2, 63, 1 << 20] {
             let mut pass = PassSums::new(n);
             for mean in [0.001, 1.0, -1.0] {

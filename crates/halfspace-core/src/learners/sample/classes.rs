@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_read_selected_and_recoded_one_by_one_and_by_blocks() {
+    fn class_codes_are_read_selected_and_recoded() {
         let mut random = StdRng::seed_from_u64(7);
         for classes in [1_u32, 2, 3, 26, 300] {
             let codes: Vec<u32> = (0..200).map(|_| random.random_range(0..classes)).collect();

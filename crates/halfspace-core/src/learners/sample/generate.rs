@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_and_density_have_their_rates() {
+    fn generated_noise_and_density_have_their_rates() {
         let mut noisy = plan(9, Sampling::UniformPositive, 100_000);
         noisy.noise = 0.2;
         let wrong = rows(noisy.clone(), 5)

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_of_one_row_are_told_from_those_of_both_labels() {
+    fn repetitions_count_duplicates_and_contradictions() {
         let apart = [(0, true), (1, true), (2, false)];
         assert_eq!(counted(&apart, true), (0, Some(0)));
         // Row 5 appears with one label three times and with the other once. Row 1 is contradicted and
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_labels_do_not_contradict_themselves() {
+    fn repetitions_of_unlabelled_data_have_no_contradictions() {
         assert_eq!(
             counted(&[(1, true), (2, true), (1, true)], false),
             (1, None)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn more_examples_than_the_budget_are_not_counted() {
+    fn repetitions_beyond_the_memory_budget_are_not_counted() {
         let rows = [(0, true), (0, true), (0, true)];
         assert!(counts(&rows, true, 2).is_none());
         assert!(counts(&rows, true, 3).is_some());
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_value_of_the_polynomial_of_the_row() {
+    fn row_key_is_the_value_of_the_row_polynomial() {
         let points = [0, 1, 2, PRIME - 1, PRIME / 3, 0x0123_4567_89ab_cdef << 60];
         for point in points {
             let polynomial = RowPolynomial::at(point);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn each_class_is_what_its_name_says() {
+    fn targets_have_the_truth_tables_of_their_concepts() {
         let disjunction = Target::Disjunction {
             n: 4,
             literals: Literals::new(&[2, -4]),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_depends_on_the_seed_alone() {
+    fn target_draw_depends_on_the_seed_alone() {
         let draw = |seed| {
             let mut draw = Draw::new(100, Seed(seed));
             let size = draw.size(8);

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn small_samples_are_judged_by_hand() {
+    fn disjunction_verdicts_on_small_samples() {
         let apart = text(&[
             ("1000", true),
             ("0100", true),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hard_question_is_left_open() {
+    fn disjunction_verdict_beyond_the_work_limit_is_open() {
         // Random sets of 12 out of 300 features need far more steps than the limit.
         let mut random = Seed(1).generator(Purpose::Examples);
         let rows: Vec<_> = (0..400)

@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_worked_out_by_hand() {
+    fn winnow_run_worked_by_hand() {
         // theta = 3. 110 sums to 2: a mistake, promoted to 2 2 1. 011 sums to 3: a mistake, demoted to 2 1
         // 1/2. 100 sums to 2: a mistake, promoted to 4 1 1/2. Then a pass without a mistake follows.
         let sample = text(&[("110", true), ("011", false), ("100", true)]);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn complements_learn_what_is_not_monotone() {
+    fn winnow_with_negated_literals_learns_a_negation() {
         // The target is the negation of x1.
         let sample = text(&[("00", true), ("01", true), ("10", false), ("11", false)]);
         let given = json!({"negated_literals": true, "relevant": 1});
@@ -476,7 +476,7 @@ mod tests {
 
     /// Theorem 2 on 1,000 random disjunctions: n up to 500, k up to 10.
     #[test]
-    fn the_bound_holds_over_a_thousand_random_disjunctions() {
+    fn winnow_bound_holds_over_a_thousand_random_disjunctions() {
         let settings = [
             (json!(2), json!(null)),
             (json!(2), json!("0.75")),
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_assumption_is_never_said_to_hold() {
+    fn winnow_bound_with_a_broken_assumption_has_no_verdict() {
         let verdict = |given: Value, sample: &Data| {
             let limits = RunLimits {
                 max_passes: Some(3),
@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_beyond_floats_is_told_by_its_logarithm() {
+    fn winnow_bound_beyond_f64_is_given_by_its_logarithm() {
         let theta = format!("0.{}1", "0".repeat(400));
         let sample = text(&[("11", true)]);
         let outcome = learn(

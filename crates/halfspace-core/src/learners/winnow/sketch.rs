@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_label_that_the_sketch_confirms_is_the_verdict_of_the_units(
+        fn sketch_confirms_only_labels_of_the_exact_sums(
             n in 1_usize..400, seed in prop::collection::vec((any::<u64>(), -80_i32..20), 400),
             theta in 1_u32..3_000, inexact in 0_usize..9,
         ) {

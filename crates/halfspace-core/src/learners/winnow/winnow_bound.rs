@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_is_the_theorems() {
+    fn winnow_bound_is_that_of_the_theorem() {
         // 2 * 1024 / 1024 + 3 * 3 * (1 + 10)
         assert!((mistakes(2.0, 1024.0, 1024.0, 3.0) - 101.0).abs() < 1e-9);
         // 1.5 * 90 / 9 + 4 * (1 + 2)
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn below_one_nothing_is_promoted() {
+    fn winnow_bound_below_theta_1_has_no_promotions() {
         assert_eq!(mistakes(2.0, 0.5, 10.0, 3.0), 40.0);
     }
 

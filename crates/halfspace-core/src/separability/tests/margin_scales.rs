@@ -50,7 +50,7 @@ fn the_margin_of_two_points_is_half_their_distance() {
 }
 
 #[test]
-fn what_f64_cannot_write_is_told_with_its_bounds() {
+fn margin_beyond_f64_is_approximate_with_bounds() {
     // The two values differ only in the last place of f64, so the bias can hardly separate them.
     let data = real(&[(&[1.0 + f64::EPSILON], true), (&[1.0], false)]);
     let outcome = solve(&data, true, Reading::Signed, &Run::default()).unwrap();
@@ -64,7 +64,7 @@ fn what_f64_cannot_write_is_told_with_its_bounds() {
 }
 
 #[test]
-fn a_wider_sample_of_large_values_has_its_optimum() {
+fn margin_of_a_wide_sample_of_large_values_is_optimal() {
     let mut generator = Generator::seed_from_u64(5);
     let data = sample(Family::Size(1e6), 20, 15, &mut generator);
     let found = optimum(&data, true);

@@ -37,7 +37,7 @@ fn assert_near(found: f64, expected: f64) {
 }
 
 #[test]
-fn the_optimum_of_a_conjunction() {
+fn maximum_margin_of_a_conjunction() {
     // x1 + x2 = 3/2 lies halfway between (1, 1) and the line through (0, 1) and (1, 0).
     let found = optimum(&labelled(&AND), true, Reading::Unsigned);
     assert_near(found.margin, 0.125_f64.sqrt());
@@ -59,7 +59,7 @@ fn the_optimum_of_a_conjunction() {
 }
 
 #[test]
-fn the_optimum_of_points_in_the_plane() {
+fn maximum_margin_of_points_in_the_plane() {
     // The margin of (3, 4) and the origin is half of 5.
     let two = real(&[(&[3.0, 4.0], true), (&[0.0, 0.0], false)]);
     let found = optimum(&two, true, Reading::Signed);
@@ -93,7 +93,7 @@ fn far_away_and_far_apart_examples_keep_their_margin() {
 }
 
 #[test]
-fn what_has_no_maximum_margin_is_told() {
+fn maximum_margin_reports_not_separable_and_one_label() {
     let xor = labelled(&[("00", false), ("01", true), ("10", true), ("11", false)]);
     let outcome = solve(&xor, true, Reading::Signed, &Run::default()).unwrap();
     assert!(matches!(outcome, MarginOutcome::NotSeparable(_)));
@@ -183,7 +183,7 @@ fn separable(n: usize, rows: usize, bias: bool, is_real: bool, generator: &mut G
 }
 
 #[test]
-fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
+fn margin_bound_is_at_least_the_mistakes_of_a_perceptron() {
     let mut generator = Generator::seed_from_u64(3);
     let (mut compared, mut made) = (0, 0);
     for round in 0..300 {
@@ -457,7 +457,7 @@ fn the_support_is_every_example_at_the_margin() {
 }
 
 #[test]
-fn the_support_alone_gives_the_same_hyperplane_bit_for_bit() {
+fn support_alone_gives_the_same_hyperplane_bit_for_bit() {
     let mut generator = Generator::seed_from_u64(5);
     let (mut reproduced, mut solved) = (0, 0);
     for round in 0..100 {

@@ -130,7 +130,7 @@ fn conjunctions_are_separable_with_a_bias() {
 }
 
 #[test]
-fn random_samples_are_decided_as_by_elimination() {
+fn separability_of_random_samples_matches_elimination() {
     let mut generator = Generator::seed_from_u64(20);
     let (mut compared, mut separable) = (0, 0);
     for round in 0..200 {
@@ -184,7 +184,7 @@ fn by_each_step(data: &Data, question: &SeparabilityQuestion) -> [bool; 2] {
 }
 
 #[test]
-fn the_conventions_differ_without_a_bias_only() {
+fn separability_conventions_differ_only_without_a_bias() {
     // x and -x are both positive, so a separator must contain both.
     let opposite = labelled(&[("01", true), ("10", true), ("11", false)]);
     for (bias, convention, expected) in [
@@ -259,7 +259,7 @@ fn nested(n: usize) -> Data {
 }
 
 #[test]
-fn a_margin_below_what_f64_resolves_is_decided_exactly() {
+fn separability_below_the_resolution_of_f64_is_exact() {
     // Example k is 2^(20 k) times (1, 1 + 2^-50 k). The examples have nearly the same direction and very
     // different sizes.
     let point = |k: i32, label: bool| {
@@ -284,7 +284,7 @@ fn a_margin_below_what_f64_resolves_is_decided_exactly() {
 }
 
 #[test]
-fn a_raised_flag_is_an_undecided_answer_that_says_so() {
+fn stop_flag_leaves_separability_undecided_with_its_reason() {
     let run = Run::default();
     run.stop.raise(Interrupt::TimeLimit);
     let strict = question(true, Reading::Signed, Convention::Strict);
@@ -303,7 +303,7 @@ fn a_raised_flag_is_an_undecided_answer_that_says_so() {
 }
 
 #[test]
-fn every_step_stops_where_the_flag_is_raised() {
+fn stop_flag_ends_every_step_of_separability() {
     let data = labelled(&XOR);
     let examples = SignedExamples::new(&data, Reading::Signed, true, &Run::default()).unwrap();
     let run = Run::default();
@@ -331,7 +331,7 @@ fn every_step_stops_where_the_flag_is_raised() {
 /// Real values of full precision with random labels, and more examples than a hyperplane can separate. A
 /// cycle is unlikely, so the simplex must decide.
 #[test]
-fn noise_in_full_precision_is_decided_exactly() {
+fn separability_of_full_precision_noise_is_exact() {
     let mut generator = Generator::seed_from_u64(11);
     for (n, rows) in [(3, 30), (6, 60)] {
         let values = (0..n * rows)
@@ -368,7 +368,7 @@ fn noise_in_full_precision_is_decided_exactly() {
 }
 
 #[test]
-fn unlabelled_examples_are_refused() {
+fn separability_refuses_unlabelled_examples() {
     let data = Data::new(labelled(&XOR).features().clone(), Labels::Unlabelled);
     assert!(check(&data).is_err());
 }
@@ -392,7 +392,7 @@ fn dependent(n: usize, factors: &[i32], generator: &mut Generator) -> Data {
 }
 
 #[test]
-fn a_thousand_coordinates_are_decided_by_the_solver() {
+fn separability_of_a_thousand_coordinates_is_decided() {
     let run = Run::default();
     let mut generator = Generator::seed_from_u64(5);
     let factors: Vec<i32> = (0..24).map(|at| 1 + 7 * at).collect();
@@ -427,7 +427,7 @@ fn a_thousand_coordinates_are_decided_by_the_solver() {
 }
 
 #[test]
-fn duplicates_and_bad_scales_do_not_mislead_the_solver() {
+fn separability_withstands_duplicates_and_extreme_scales() {
     let run = Run::default();
     let mut generator = Generator::seed_from_u64(6);
     let data = dependent(12, &[3, 1, 4, 1, 5, 9, 2, 6], &mut generator);

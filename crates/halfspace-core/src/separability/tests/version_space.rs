@@ -48,7 +48,7 @@ fn plain(data: &Data) -> Vec<String> {
 }
 
 #[test]
-fn counts_and_lists_are_those_of_plain_enumeration() {
+fn version_space_matches_plain_enumeration() {
     let mut generator = Generator::seed_from_u64(7);
     let mut found = 0;
     for n in (1..=11).chain([12, 13]) {
@@ -70,7 +70,7 @@ fn counts_and_lists_are_those_of_plain_enumeration() {
 }
 
 #[test]
-fn every_word_of_the_table_is_reached() {
+fn version_space_counts_hypotheses_in_every_word() {
     // One positive example leaves all ties and half of the other hypotheses.
     for (n, expected) in [(15, 1 << 14), (16, (1 << 15) + 12_870 / 2)] {
         let row = "1".repeat(n);
@@ -82,7 +82,7 @@ fn every_word_of_the_table_is_reached() {
 }
 
 #[test]
-fn what_cannot_be_enumerated_is_refused() {
+fn version_space_refuses_wide_data_and_long_lists() {
     let wide = half_space(&["1".repeat(513).as_str()]);
     assert_eq!(check(&wide, 1), Err(VersionSpaceError::TooWide { n: 513 }));
     let error = check(&wide, 1).unwrap_err().to_string();
@@ -103,7 +103,7 @@ fn what_cannot_be_enumerated_is_refused() {
 }
 
 #[test]
-fn a_raised_flag_leaves_no_count() {
+fn stop_flag_leaves_the_version_space_undecided() {
     let run = Run::default();
     run.stop.raise(Interrupt::Cancelled);
     let mut matrix = BitMatrix::new(32);
@@ -186,7 +186,7 @@ fn sample(n: usize, count: usize, is_planted: bool, seed: u64) -> Data {
 }
 
 #[test]
-fn excluded_weights_do_not_exist() {
+fn exclusion_proof_implies_an_empty_version_space() {
     let (mut excluded, mut box_alone, mut open) = (0, 0, 0);
     for seed in 0..120 {
         let n = 5 + seed as usize % 8;

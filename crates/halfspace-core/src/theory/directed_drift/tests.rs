@@ -24,7 +24,7 @@ fn mistakes(n: usize) -> ByStart {
 }
 
 #[test]
-fn expected_counts_are_those_of_the_reference() {
+fn expected_mistakes_are_those_of_the_reference() {
     for (n, count) in [
         (1, 0.5),
         (2, 2.5),
@@ -60,7 +60,7 @@ fn expected_counts_are_those_of_the_reference() {
 
 /// The exact false stops of the paper's rule exceed the promised probabilities.
 #[test]
-fn the_papers_rule_stops_falsely_as_often_as_the_reference_says() {
+fn per_hypothesis_false_stops_are_those_of_the_reference() {
     let deltas = [0.1, 0.05, 0.01, 0.001];
     for (n, rates) in [
         (5, [0.2317, 0.1019, 0.0167, 0.00063]),
@@ -84,7 +84,7 @@ fn the_papers_rule_stops_falsely_as_often_as_the_reference_says() {
 }
 
 #[test]
-fn the_exact_rule_keeps_its_delta_from_everywhere_and_just_so() {
+fn exact_rule_keeps_its_delta_from_every_start() {
     for (n, length) in [(5, 11), (10, 29), (15, 29), (20, 46), (25, 45)] {
         let (chain, starts) = chain(n);
         let rule = FixedRule::new(chain.exact_run_length(0.05), &chain, &starts);
@@ -107,7 +107,7 @@ fn theorem_1_holds_as_printed_from_n_4_and_n_2_on() {
 }
 
 #[test]
-fn at_the_largest_n_every_figure_is_finite_but_the_upper_bound() {
+fn drift_figures_at_the_largest_n_are_finite_but_the_upper_bound() {
     let found = of(N_MAX as u64, 1e-9);
     let counts = [&found.expected_mistakes, &found.expected_examples];
     for count in counts {
@@ -124,7 +124,7 @@ fn at_the_largest_n_every_figure_is_finite_but_the_upper_bound() {
 }
 
 #[test]
-fn what_is_out_of_range_is_named() {
+fn drift_analysis_names_the_parameter_out_of_range() {
     for (n, delta, named) in [
         (0, 0.5, "n"),
         (513, 0.5, "n"),
@@ -201,7 +201,7 @@ impl Whole {
 }
 
 #[test]
-fn the_chain_over_distances_is_the_whole_chain() {
+fn chain_over_distances_matches_the_whole_chain() {
     for n in 1..=5 {
         let whole = Whole::new(n);
         let found = of(n as u64, 0.05);
@@ -240,7 +240,7 @@ fn the_chain_over_distances_is_the_whole_chain() {
 /// The model tests hypothesis k on single examples until a mistake or the end of the run, so the survival
 /// probability needs no power.
 #[test]
-fn the_anytime_rule_does_on_the_whole_chain_what_is_said_of_it() {
+fn anytime_false_stops_match_the_whole_chain() {
     let delta = 0.3;
     for n in 1..=4 {
         let whole = Whole::new(n);

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings() {
+    fn cell_spellings_are_read_as_missing_number_flag_or_text() {
         let of = |text: &str| Content::of(text.as_bytes(), DecimalMark::Point);
         for missing in ["", "?", "NA", "NaN", "nan", "null"] {
             assert_eq!(of(missing), Content::Missing, "{missing}");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn decimal_commas() {
+    fn cells_with_decimal_commas_are_numbers() {
         let of = |text: &str| Content::of(text.as_bytes(), DecimalMark::Comma);
         assert_eq!(of("1,5"), Content::Number(1.5));
         assert_eq!(of("-3"), Content::Number(-3.0));

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_body_has_more_than_its_extent() {
+    fn extent_bounds_examples_and_features_of_every_format() {
         let bodies: [(Format, &[u8], Option<usize>); 9] = [
             (Format::Libsvm, b"+1 1:1 9:1\n-1 3:0.5", None),
             (Format::Libsvm, b"+1 1:1 9:1\n-1 3:0.5\n", Some(20)),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_index_is_seen() {
+    fn extent_of_libsvm_sees_a_large_index() {
         let bound = extent(Format::Libsvm, b"+1 1048576:0.5\n", None);
         assert_eq!((bound.examples, bound.features), (2, 1_048_576));
         let bound = extent(Format::Libsvm, b"+1 99999999999999999999999:1", None);

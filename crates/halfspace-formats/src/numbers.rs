@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_are_those_of_the_standard_library(
+        fn parse_number_matches_the_standard_library(
             text in "[-+]?[0-9]{0,22}[.]?[0-9]{0,22}([eE][-+]?[0-9]{0,3})?[x.e,]?",
         ) {
             let known = text.parse::<f64>().ok().filter(|value| value.is_finite());
@@ -206,7 +206,7 @@ mod tests {
         }
 
         #[test]
-        fn the_number_at_the_beginning_ends_where_a_shorter_text_ends(
+        fn number_prefix_ends_where_the_number_ends(
             number in "-?[0-9]{0,9}[.]?[0-9]{0,9}([eE][-+]?[0-9]{1,2})?",
             rest in "[,; x/:]{0,3}[0-9.]{0,9}",
         ) {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_with_longer_texts_are_respelled() {
+    fn is_respelled_finds_whole_numbers_with_longer_texts() {
         for (text, expected) in [
             ("0", false),
             ("-5", false),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_and_what_is_none_is_told_apart() {
+    fn parse_number_tells_out_of_range_from_other_text() {
         let good: [(&str, f64); 8] = [
             ("1", 1.0),
             ("+1", 1.0),

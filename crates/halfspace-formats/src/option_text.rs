@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_an_option() {
+    fn option_names_are_all_accepted() {
         let mut options = Options::default();
         for name in OPTION_NAMES {
             assert_ne!(options.set(name, "\u{1}"), Ok(false), "{name}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_with_commas_and_quotes_stand_in_quotes() {
+    fn option_ignore_reads_quoted_columns() {
         let ignored = |text: &str| set("ignore", text).map(|options| options.table.ignore);
         assert_eq!(
             ignored("id,age"),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_colon_precedes_the_kind() {
+    fn option_kinds_splits_at_the_last_colon() {
         let kinds = |text: &str| set("kinds", text).map(|options| options.table.kinds);
         assert_eq!(
             kinds(r#"age:number,"12:30, at night":nominal"#),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_told() {
+    fn option_errors_state_the_accepted_values() {
         assert_eq!(set("bins", "0").unwrap_err(), "`0` is not from 1 to 255");
         assert_eq!(set("bins", "x").unwrap_err(), "not a whole number");
         assert_eq!(

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_where_the_nearest_double_changes() {
+    fn decimal_bound_is_where_the_nearest_double_changes() {
         let mut tried = vec![
             0.0,
             5e-324,

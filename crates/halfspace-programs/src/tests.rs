@@ -574,7 +574,7 @@ fn excel_states_small_formulas() {
 
 /// Columns of numbers stay numbers.
 #[test]
-fn real_rows_are_read_like_the_service_reads_them() {
+fn programs_read_real_rows_like_the_service() {
     for language in [Language::Python, Language::C, Language::Rust] {
         let name = format!("real-{}", language.name());
         let stated = predicts_every_row(language, &name, true);
@@ -584,7 +584,7 @@ fn real_rows_are_read_like_the_service_reads_them() {
 
 /// A cell that the service refuses gives no label, and the other rows keep theirs where the language allows.
 #[test]
-fn refused_cells_give_no_label() {
+fn programs_give_refused_cells_no_label() {
     let (encoding, held, _) = held_rows(false);
     let header = "wet,\"the \"\"colour\"\"'s \\name\",\"Size, in cm\",sign\n";
     for (name, make) in [KINDS[1], KINDS[6]] {
@@ -655,7 +655,7 @@ fn of_one_column(language: Language, classes: &[String; 2]) -> Result<String, No
 }
 
 #[test]
-fn a_quoted_empty_cell_is_a_row_and_broken_rows_have_no_label() {
+fn programs_fail_on_broken_rows_and_label_quoted_empty_cells() {
     let classes = ["no", "yes"].map(str::to_owned);
     for language in [Language::Python, Language::C, Language::Rust] {
         let place = Place::new(&format!("rows-{}", language.name()));
@@ -716,7 +716,7 @@ fn excel_takes_no_text_that_leaves_its_cell() {
 }
 
 #[test]
-fn names_that_a_database_would_confuse_are_refused() {
+fn sql_programs_refuse_names_that_a_database_confuses() {
     let of_names = |language, names: &[&str]| {
         let column = |name: &&str| StatedColumn {
             name: (*name).to_owned(),
@@ -785,7 +785,7 @@ fn python_states_numbers_of_any_length() {
 proptest::proptest! {
     /// Names and values of any text stay inside their literals: the query has one statement and gives one label.
     #[test]
-    fn texts_stay_texts(name in "[^\\r\\n\\x00]{1,8}", value in "[^\\x00]{1,8}") {
+    fn programs_keep_names_and_values_within_their_literals(name in "[^\\r\\n\\x00]{1,8}", value in "[^\\x00]{1,8}") {
         let kind = ColumnKind::Nominal { values: vec![value.clone(), "other".to_owned()] };
         let columns = vec![StatedColumn { name, kind, missing: false }];
         let table = TableEncoding::stated(columns, None);

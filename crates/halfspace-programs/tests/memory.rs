@@ -49,7 +49,7 @@ fn winnow(n: usize, most: i32) -> Hypothesis {
 }
 
 #[test]
-fn a_program_takes_a_small_multiple_of_its_limit() {
+fn program_generation_takes_a_small_multiple_of_the_limit() {
     let real = RealWeights::new(Some(Reading::Signed), vec![0.1; 1 << 20], None);
     let hypotheses = [
         integers(1 << 20),

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn two_values_are_read_as_meant_or_sorted() {
+    fn two_label_values_are_read_by_meaning_or_sorted() {
         let cases = [
             (["1", "-1"], "1", "-1"),
             (["-1", "1.0"], "1", "-1"),
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_or_three_need_the_option() {
+    fn labels_of_three_values_need_the_option_positive() {
         assert_eq!(
             read(&["1", "1"]).unwrap().codes,
             Some(Recoding::new([1], 2))
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_against_the_rest_reads_any_number_of_other_values() {
+    fn class_against_the_rest_reads_any_number_of_other_labels() {
         let rest = Classes::new(None, "b".to_owned());
         let mut labels = LabelNames::beside(&LabelRule::Of(rest.clone()), None)
             .unwrap()
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_against_the_rest() {
+    fn label_value_against_the_rest_is_positive() {
         let mut scan = stated("b");
         let codes = ["a", "b", "c"].map(|label| scan.push(label.as_bytes()).unwrap());
         assert_eq!(codes, [0, 1, 0]);

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_and_labels_have_the_codes_of_the_rows() {
+    fn label_codes_are_those_of_the_rows_in_every_block() {
         let codes: Vec<u32> = (0..200).map(|row| row * row % 7 % 5).collect();
         let mut labels = LabelCodes::default();
         for (row, code) in codes.iter().enumerate() {

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn every_range_is_the_part_of_the_whole() {
+    fn row_range_reads_the_same_rows_as_the_whole() {
         for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, None, &mut stored).unwrap();
@@ -301,7 +301,7 @@ mod tests {
 
     /// Every bit of every piece is either data or the check of data, so a reader of these rows finds a flipped bit.
     #[test]
-    fn a_flipped_bit_is_found_by_whoever_reads_its_rows() {
+    fn row_range_refuses_a_flipped_bit_in_its_rows() {
         for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, None, &mut stored).unwrap();
@@ -326,7 +326,7 @@ mod tests {
 
     /// A block in another's place is intact, but its check contains the number of its own unit.
     #[test]
-    fn blocks_in_each_others_places_are_found() {
+    fn row_range_refuses_swapped_blocks() {
         for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, None, &mut stored).unwrap();

@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_has_the_same_bytes_in_both_layouts(
+        fn canonical_row_has_the_same_bytes_in_both_layouts(
             values in proptest::collection::vec(
                 prop_oneof![6 => Just(0.0), 1 => Just(-0.0), 2 => -9.0..9.0],
                 1..200,
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_form_is_taken() {
+    fn canonical_row_takes_the_shorter_form() {
         let mut bytes = Vec::new();
         of_words([0b101, 0].into_iter(), &mut bytes);
         assert_eq!(bytes, [1, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0]);

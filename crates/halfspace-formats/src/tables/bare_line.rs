@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_with_other_cells_than_bare_numbers_are_left() {
+    fn bare_line_leaves_lines_with_other_cells() {
         let refused = [
             "",
             "1",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_label_is_the_first_or_the_last_cell() {
+    fn bare_line_takes_the_label_from_the_first_or_last_cell() {
         for (line, place, label) in [
             ("a,1,0", LabelPlace::First, Some("a")),
             ("1,0,a b", LabelPlace::Last, Some("a b")),
@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_packed_at_every_length(
+        fn bare_line_packs_bits_at_every_length(
             bits in prop::collection::vec(any::<bool>(), 1..300),
             stranger in 0_usize..600,
         ) {
@@ -200,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_are_those_of_single_cells(
+        fn bare_line_numbers_are_those_of_single_cells(
             cells in prop::collection::vec("[-+]?[0-9]{0,20}[.]?[0-9]{0,20}([eE][-+]?[0-9]{1,3})?", 1..6),
         ) {
             let line = cells.join(",");

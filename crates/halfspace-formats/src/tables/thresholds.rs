@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_the_sorted_numbers_at_the_places(
+        fn thresholds_are_sorted_numbers_at_the_quantiles(
             mut numbers in proptest::collection::vec(-5.0..5.0_f64, 1..1500),
             bins in 1..12_u32,
             digits in 0..9_i32,
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_and_the_minimum_are_left_out() {
+    fn thresholds_omit_repeats_and_the_minimum() {
         assert_eq!(thresholds(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0], 8), [2.0]);
         assert_eq!(thresholds(&[3.0; 5], 8), [] as [f64; 0]);
         assert_eq!(thresholds(&[-0.0, 0.0, 1.0], 1), [] as [f64; 0]);

@@ -125,7 +125,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_are_read_as_they_are() {
+fn arff_numbers_are_read_unchanged() {
     let parsed = read(Format::Arff, &with_head("red,x,2.5,yes\n{2 '-1'}\n")).expect("good");
     assert_eq!(rows(&parsed.data)[0], "[0.0, 0.0, 1.0, 1.0, 2.5]");
     assert_eq!(rows(&parsed.data)[1], "[0.0, 0.0, 1.0, 1.0, -1.0]");
@@ -287,7 +287,7 @@ fn options_of_tables_apply_to_numbers() {
 }
 
 #[test]
-fn bad_rows_are_refused_at_their_place() {
+fn bad_arff_rows_are_refused_at_their_place() {
     use FormatErrorKind as Kind;
     // Rows begin on line 9.
     let cases = [
@@ -339,7 +339,7 @@ fn bad_rows_are_refused_at_their_place() {
 }
 
 #[test]
-fn bad_declarations_are_refused_at_their_place() {
+fn bad_arff_declarations_are_refused_at_their_place() {
     use FormatErrorKind as Kind;
     let cases = [
         ("@attribute a string\n", Kind::Unsupported, 2, 14),
@@ -386,7 +386,7 @@ fn bad_declarations_are_refused_at_their_place() {
 }
 
 #[test]
-fn limits_hold_before_anything_is_made_of_a_declaration() {
+fn arff_limits_hold_before_a_declaration_takes_memory() {
     let options = Options {
         limits: ParseLimits {
             n_max: 4,
@@ -438,7 +438,7 @@ fn limits_hold_before_anything_is_made_of_a_declaration() {
 }
 
 #[test]
-fn every_prefix_is_refused_or_read_as_the_rows_that_are_whole() {
+fn every_prefix_of_arff_is_refused_or_read_as_whole_rows() {
     let body = with_head("red,x,1,yes\n'dark blue',x,0,no\n{0 \"it's\", 3 no}\n");
     let whole = rows(&read(Format::Arff, &body).expect("good").data);
     for end in 0..body.len() {

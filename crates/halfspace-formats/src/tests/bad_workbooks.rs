@@ -103,7 +103,7 @@ fn cells_without_a_value_for_a_table_are_named() {
 }
 
 #[test]
-fn faults_of_cells_have_their_names() {
+fn workbook_cell_faults_have_their_kinds() {
     let cases = [
         (r#"<c><v>x</v></c>"#, FormatErrorKind::BadValue),
         (r#"<c><v>1e999</v></c>"#, FormatErrorKind::BadValue),
@@ -193,7 +193,7 @@ fn merged_cells_are_refused_inside_the_table() {
 }
 
 #[test]
-fn rows_and_cells_ascend() {
+fn workbook_rows_and_cells_must_ascend() {
     for rows in [
         r#"<row r="2"/><row r="2"/>"#,
         r#"<row r="2"/><row r="1"/>"#,
@@ -213,7 +213,7 @@ fn rows_and_cells_ascend() {
 }
 
 #[test]
-fn other_files_are_told_apart() {
+fn files_other_than_workbooks_are_named() {
     let read =
         |body: &[u8]| parse(Format::Xlsx, body, &Options::default()).expect_err("no workbook");
     let ole = [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".as_slice(), &[0; 600]].concat();
@@ -245,7 +245,7 @@ fn other_files_are_told_apart() {
 }
 
 #[test]
-fn parts_may_be_missing_but_for_those_in_use() {
+fn workbook_needs_only_the_parts_in_use() {
     let mut book = with_cell(r#"<c t="s"><v>0</v></c>"#);
     book.strings = "<si><t>5</t></si>".to_owned();
     let parts = book.parts();
@@ -273,7 +273,7 @@ fn parts_may_be_missing_but_for_those_in_use() {
 }
 
 #[test]
-fn truncated_and_changed_bytes_are_found() {
+fn truncated_and_changed_workbooks_are_refused() {
     let mut book = with_cell(r#"<c t="s"><v>0</v></c>"#);
     book.strings = "<si><t>5</t></si>".to_owned();
     let body = book.bytes();
@@ -322,7 +322,7 @@ fn an_encrypted_member_is_refused() {
 }
 
 #[test]
-fn bad_xml_is_refused() {
+fn workbook_with_bad_xml_is_refused() {
     let entity = r#"<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>"#;
     let deep = format!("{}{}", "<a>".repeat(70), "</a>".repeat(70));
     let long_tag = format!(r#"<row x="{}"/>"#, "x".repeat(20_000));
@@ -417,7 +417,7 @@ fn a_long_cell_is_refused_in_bounded_memory() {
 }
 
 #[test]
-fn a_bomb_is_refused_at_its_ratio() {
+fn workbook_bomb_is_refused_at_its_ratio() {
     let book = Book::of(&"<row/>".repeat(4 << 20));
     let options = limited(|limits| {
         limits.decompression_ratio_max = 100;
@@ -444,7 +444,7 @@ fn a_bomb_is_refused_at_its_ratio() {
 }
 
 #[test]
-fn few_bytes_that_stand_for_many_cells_are_refused() {
+fn workbook_of_few_bytes_and_many_cells_is_refused() {
     let mut options = limited(|limits| {
         limits.decompression_ratio_max = 100;
         limits.decompressed_bytes_free = 1 << 20;
@@ -470,7 +470,7 @@ fn few_bytes_that_stand_for_many_cells_are_refused() {
 }
 
 #[test]
-fn stated_counts_are_not_believed() {
+fn stated_counts_of_a_workbook_are_not_trusted() {
     let mut book = Book::of(r#"<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>"#);
     book.strings = "<si><t>1</t></si><si><t>0</t></si>".to_owned();
     let parts = book.parts();
@@ -504,7 +504,7 @@ fn stated_counts_are_not_believed() {
 }
 
 #[test]
-fn directories_are_bounded() {
+fn workbook_with_too_many_zip_entries_is_refused() {
     let names: Vec<String> = (0..10_001).map(|number| format!("p{number}")).collect();
     let parts: Vec<_> = names.iter().map(|name| (name.as_str(), "")).collect();
     let error = parse(
@@ -634,7 +634,7 @@ fn options_of_other_formats_are_refused() {
 }
 
 #[test]
-fn a_source_or_a_spool_that_fails_is_told_from_a_bad_body() {
+fn workbook_io_errors_differ_from_a_bad_body() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {

@@ -23,7 +23,7 @@ pub(crate) fn npy(dtype: &str, rows: usize, columns: usize, values: &[u8]) -> Ve
 }
 
 #[test]
-fn a_written_header_is_that_of_numpy() {
+fn npy_header_is_that_of_numpy() {
     assert_eq!(npy_header("<f8", &[3, 127]), npy("<f8", 3, 127, &[]));
     let one = "{'descr': '|i1', 'fortran_order': False, 'shape': (7,), }";
     let one = npy_of([1, 0], &format!("{one:117}\n"), &[]);
@@ -65,7 +65,7 @@ fn cell(row: u64, column: u64) -> Option<Place> {
 }
 
 #[test]
-fn every_kind_of_value_is_read() {
+fn npy_of_every_data_type_is_read() {
     let le = |values: &[&[u8]]| values.concat();
     let cases: [(&str, Vec<u8>); 11] = [
         ("|b1", vec![1, 0, 1, 0, 1, 0]),
@@ -157,7 +157,7 @@ fn every_kind_of_value_is_read() {
 }
 
 #[test]
-fn signs_and_reals_are_told_apart() {
+fn npy_rows_are_signed_boolean_or_real() {
     let signed = npy("|i1", 2, 3, &[1, 255, 1, 255, 255, 255]);
     let parsed = good(Format::Npy, &signed, &Options::default());
     assert_eq!(
@@ -186,7 +186,7 @@ fn signs_and_reals_are_told_apart() {
 }
 
 #[test]
-fn headers_of_every_version_and_spelling_are_read() {
+fn npy_headers_of_every_version_and_spelling_are_read() {
     let spellings = [
         "{'descr': '<u2', 'fortran_order': False, 'shape': (1, 1)}",
         "{\"shape\":(1,1,),\"descr\":\"<u2\",\"fortran_order\":False,}\n",
@@ -202,7 +202,7 @@ fn headers_of_every_version_and_spelling_are_read() {
 }
 
 #[test]
-fn arrays_that_are_not_read_are_refused_by_name() {
+fn npy_of_unsupported_arrays_is_refused_by_name() {
     let refused = |dictionary: &str, needed: &str, offset: u64| {
         let body = npy_of([1, 0], dictionary, &[0; 64]);
         let error = parse(Format::Npy, body.as_slice(), &Options::default()).expect_err(dictionary);
@@ -246,7 +246,7 @@ fn arrays_that_are_not_read_are_refused_by_name() {
 }
 
 #[test]
-fn what_is_no_npy_is_refused_at_its_byte() {
+fn bad_npy_is_refused_at_its_byte() {
     use FormatErrorKind as Kind;
     let cases: [(&str, u64); 12] = [
         ("", 10),
@@ -291,7 +291,7 @@ fn what_is_no_npy_is_refused_at_its_byte() {
 }
 
 #[test]
-fn bad_values_are_refused_at_their_cell() {
+fn bad_npy_values_are_refused_at_their_cell() {
     use FormatErrorKind as Kind;
     let doubles = |values: [f64; 4]| {
         let bytes: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
@@ -348,7 +348,7 @@ fn bad_values_are_refused_at_their_cell() {
 }
 
 #[test]
-fn options_that_do_not_fit_are_refused() {
+fn binary_formats_refuse_options_that_do_not_fit() {
     let body = npy("|b1", 1, 2, &[1, 1]);
     let bad = FormatErrorKind::BadOption;
     let named = with_labels(LabelsColumn::Named("y".to_owned()));
@@ -487,7 +487,7 @@ fn bad_octets_are_refused_at_their_byte() {
 }
 
 #[test]
-fn every_prefix_is_refused_or_whole_rows() {
+fn every_prefix_of_npy_and_octets_is_refused_or_whole_rows() {
     let body = npy("<f4", 3, 3, &[0; 36]);
     for end in 0..body.len() {
         let (kind, place) = fault(Format::Npy, &body[..end], &Options::default());

@@ -49,7 +49,7 @@ fn stored_data_are_read_back() {
 }
 
 #[test]
-fn blocks_stand_where_the_header_says() {
+fn stored_blocks_start_where_the_layout_says() {
     let data = labelled(200);
     let bytes = stored(&data);
     let layout = Layout::read(bytes.as_slice()).expect("own");
@@ -99,7 +99,7 @@ fn refusal(good: &[u8], at: usize, byte: u8) -> BlocksError {
 }
 
 #[test]
-fn damaged_headers_are_refused() {
+fn damaged_headers_of_stored_data_are_refused() {
     let good = stored(&labelled(70));
     let changed = |at, byte| refusal(&good, at, byte);
     assert!(matches!(changed(0, b'x'), BlocksError::Magic));
@@ -130,7 +130,7 @@ fn damaged_headers_are_refused() {
 }
 
 #[test]
-fn damaged_blocks_are_refused() {
+fn damaged_blocks_of_stored_data_are_refused() {
     let good = stored(&labelled(70));
     // Bit 70 of the first row, where n is 70; then row 70, where there are 70 rows from 0.
     let second_block = 48 + (2 * 64 + 2) * 8;
@@ -148,7 +148,7 @@ fn damaged_blocks_are_refused() {
 }
 
 #[test]
-fn any_flipped_bit_is_found() {
+fn any_flipped_bit_of_stored_data_is_found() {
     for data in [labelled(70), real(3)] {
         let mut bytes = stored(&data);
         for bit in 0..8 * bytes.len() {
@@ -160,7 +160,7 @@ fn any_flipped_bit_is_found() {
 }
 
 #[test]
-fn the_digest_is_of_the_rows_and_not_of_their_text() {
+fn data_digest_depends_on_the_rows_not_on_their_text() {
     let same = [
         (
             Format::Ndjson,
@@ -204,7 +204,7 @@ fn the_digest_is_of_the_rows_and_not_of_their_text() {
 }
 
 #[test]
-fn the_digest_is_the_documented_one() {
+fn data_digest_is_the_documented_one() {
     use sha2::{Digest, Sha256};
 
     let data = read(Format::Libsvm, "1 1:1 66:1\n-1 2:1\n")

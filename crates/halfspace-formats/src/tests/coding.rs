@@ -69,7 +69,7 @@ fn bodies_are_read_through_their_coding() {
 }
 
 #[test]
-fn a_body_that_is_cut_off_is_told_from_a_damaged_one() {
+fn truncated_coded_body_differs_from_a_damaged_one() {
     let body = "10110100\n".repeat(1000);
     for (coding, coded) in [
         (ContentCoding::Gzip, gzip(body.as_bytes())),
@@ -102,7 +102,7 @@ fn a_body_that_is_cut_off_is_told_from_a_damaged_one() {
 }
 
 #[test]
-fn the_limit_counts_what_comes_out() {
+fn body_limit_counts_decompressed_bytes() {
     let bomb = gzip(&vec![b'1'; 64 << 20]);
     assert!(bomb.len() < 1 << 20);
     let zstd_bomb = zstd(&vec![b'1'; 64 << 20]);
@@ -132,7 +132,7 @@ fn is_over_ratio(error: &FormatError, ratio: u64) -> bool {
 }
 
 #[test]
-fn a_bomb_is_refused_once_its_ratio_is_seen() {
+fn compressed_bomb_is_refused_at_its_ratio() {
     let body = vec![b'\n'; 64 << 20];
     let coded = zstd(&body);
     let source = coded.as_slice();
@@ -178,7 +178,7 @@ impl Read for Endless<'_> {
 }
 
 #[test]
-fn frames_without_content_come_to_an_end() {
+fn endless_empty_frames_are_refused() {
     // A skippable frame: the magic, the length 8, and 8 bytes.
     let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0][..], &[7; 8]].concat();
     for (coding, piece) in [
@@ -223,7 +223,7 @@ fn a_compressed_body_is_not_longer_than_its_limit_allows() {
 }
 
 #[test]
-fn a_member_and_a_frame_a_line_are_read() {
+fn gzip_member_or_zstd_frame_per_line_is_read() {
     for (coding, line) in [
         (ContentCoding::Gzip, gzip(b"1\n")),
         (ContentCoding::Zstd, zstd(b"1\n")),
@@ -237,7 +237,7 @@ fn a_member_and_a_frame_a_line_are_read() {
 
 proptest! {
     #[test]
-    fn a_ratio_is_refused_where_it_is_passed_and_nowhere_else(
+    fn decompression_ratio_is_refused_exactly_where_it_is_passed(
         runs in vec((any::<u8>(), 1_usize..40_000), 1..20),
         ratio in 1_u64..200,
         free in 0_u64..100_000,
@@ -297,7 +297,7 @@ impl Read for Breaking {
 }
 
 #[test]
-fn faults_of_the_source_are_not_taken_for_faults_of_the_body() {
+fn io_errors_of_a_coded_source_differ_from_body_errors() {
     let gzip_start = Breaking(&[0x1f, 0x8b, 8]);
     for (coding, source) in [
         (ContentCoding::Identity, Breaking(b"101\n")),
@@ -312,7 +312,7 @@ fn faults_of_the_source_are_not_taken_for_faults_of_the_body() {
 }
 
 #[test]
-fn typed_faults_come_through_json() {
+fn coding_errors_keep_their_kind_through_json() {
     let body = br#"{"half_space":{"examples":["10"]}}"#;
     let form = |coded: &[u8], limits: &ParseLimits| {
         let decoder = decoder(ContentCoding::Gzip, coded, limits).expect("set up");

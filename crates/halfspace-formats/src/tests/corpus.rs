@@ -105,7 +105,7 @@ pub fn keep(format: Format, options: &Options, body: &[u8]) {
 }
 
 #[test]
-fn an_input_of_a_fuzz_target_tells_how_its_body_is_read() {
+fn fuzz_input_encodes_the_options_of_its_body() {
     let named = || Some(LabelsColumn::Named("y".to_owned()));
     for labels in [
         None,

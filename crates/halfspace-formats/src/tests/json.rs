@@ -39,7 +39,7 @@ fn pointer(pointer: &str) -> Option<Place> {
 }
 
 #[test]
-fn every_form_is_read() {
+fn every_json_form_is_read() {
     let cases: [(&str, &[&str], &str, Option<Assume>); 10] = [
         (
             r#"{"half_space":{"examples":["101","011"],"assume":"uniform-positive"}}"#,
@@ -112,7 +112,7 @@ fn every_form_is_read() {
 }
 
 #[test]
-fn generated_data_are_a_plain_specification() {
+fn generated_form_is_read_as_its_specification() {
     let body = r#"{"generated":{"n":3,"target":{"binary_weights":{}},"sampling":"reflected"}}"#;
     let expected = GeneratedSpec {
         n: 3,
@@ -134,7 +134,7 @@ fn generated_data_are_a_plain_specification() {
 }
 
 #[test]
-fn the_first_real_value_has_a_pointer() {
+fn first_real_value_of_json_has_a_pointer() {
     let cases = [
         (
             r#"{"labelled":{"examples":[{"x":[1,0],"y":1},{"x":[1,2],"y":1}]}}"#,
@@ -159,7 +159,7 @@ fn the_first_real_value_has_a_pointer() {
 }
 
 #[test]
-fn bad_forms_are_refused_at_their_pointer() {
+fn bad_json_forms_are_refused_at_their_pointer() {
     use FormatErrorKind as Kind;
     let cases = [
         ("{}", Kind::Schema, ""),
@@ -504,7 +504,7 @@ fn deep_json_is_refused_at_once() {
 }
 
 #[test]
-fn limits_hold_inside_forms() {
+fn limits_hold_inside_json_forms() {
     let limits = ParseLimits {
         n_max: 4,
         state_bytes_max: 512,
@@ -544,7 +544,7 @@ fn limits_hold_inside_forms() {
 }
 
 #[test]
-fn a_fault_of_an_earlier_document_does_not_stay() {
+fn json_error_of_an_earlier_document_does_not_persist() {
     assert!(form(r#"{"half_space":{"examples":["x"]}}"#).is_err());
     let error = from_reader::<u8>(b"\"x\"".as_slice(), &ParseLimits::default()).expect_err("type");
     assert_eq!(
@@ -593,7 +593,7 @@ fn json_is_a_format_like_the_others() {
 }
 
 #[test]
-fn errors_do_not_repeat_the_body() {
+fn json_errors_do_not_repeat_the_body() {
     let long = "x".repeat(100_000);
     for body in [
         format!("{{\"{long}\":1}}"),
@@ -615,7 +615,7 @@ fn errors_do_not_repeat_the_body() {
 }
 
 #[test]
-fn options_that_do_not_fit_a_form_are_refused() {
+fn json_forms_refuse_options_that_do_not_fit() {
     let generated = r#"{"generated":{"n":3,"target":{"binary_weights":{}},"sampling":"uniform"}}"#;
     let sent = r#"{"unlabelled":{"examples":["101"]}}"#;
     let read = |body: &str, options: Options| {
@@ -651,7 +651,7 @@ fn options_that_do_not_fit_a_form_are_refused() {
 }
 
 #[test]
-fn a_dataset_is_named_and_not_looked_for() {
+fn dataset_form_is_a_name_without_a_lookup() {
     let named = |assume| DataForm::Dataset {
         id: "ds_anything".to_owned(),
         assume,

@@ -80,7 +80,7 @@ fn positive_names_the_classes_of_labels_beside_examples() {
 }
 
 #[test]
-fn every_option_can_be_refused_by_its_name() {
+fn format_options_have_the_known_option_names() {
     let mut names: Vec<_> = FormatOption::all().map(|option| option.name).collect();
     let mut known = crate::OPTION_NAMES;
     names.sort_unstable();
@@ -89,7 +89,7 @@ fn every_option_can_be_refused_by_its_name() {
 }
 
 #[test]
-fn options_that_a_form_cannot_use_are_refused() {
+fn forms_refuse_options_that_they_cannot_use() {
     let real = doubles([[1.0, 0.0, 1.0], [0.0, 1.0, -1.0]]);
     let points = b"{\"x\":\"10\",\"y\":1}\n".as_slice();
     let labelled = br#"{"labelled":{"examples":[{"x":"10","y":1}]}}"#.as_slice();
@@ -132,7 +132,7 @@ fn options_that_a_form_cannot_use_are_refused() {
 }
 
 #[test]
-fn positive_is_refused_where_no_label_is_a_value() {
+fn positive_is_refused_without_label_values() {
     for (format, body, query) in [
         (Format::Octets, b"\xa0".as_slice(), "n=2&labels=appended&"),
         (
@@ -173,7 +173,7 @@ fn streams_of_lines_refuse_a_positive_value_that_later_lines_decide() {
 }
 
 #[test]
-fn models_without_names_know_their_signs_alone() {
+fn models_without_class_names_accept_only_signs() {
     let plain = || LabelRule::Of(Classes::plain());
     let csv = |text: &str, positive: &str| {
         let query = format!("labels=y&positive={positive}");
@@ -202,7 +202,7 @@ fn models_without_names_know_their_signs_alone() {
 }
 
 #[test]
-fn examples_without_labels_are_refused_where_classes_wait() {
+fn unlabelled_examples_are_refused_under_class_names() {
     let named = || LabelRule::Of(Classes::new(Some("no".to_owned()), "yes".to_owned()));
     let read = |format, body: &[u8], query: &str| {
         let options = Options {
@@ -245,7 +245,7 @@ fn examples_without_labels_are_refused_where_classes_wait() {
 }
 
 #[test]
-fn the_body_must_not_contradict_the_query() {
+fn table_form_must_not_contradict_the_query() {
     let body =
         br#"{"table":{"rows":[{"a":1,"y":"u"},{"a":0,"y":"v"}],"labels":"y","positive":"u"}}"#;
     for same in ["", "labels=y", "positive=u", "labels=y&positive=u"] {

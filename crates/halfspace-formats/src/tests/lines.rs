@@ -378,7 +378,7 @@ fn bad_ndjson_is_refused_at_its_place() {
 }
 
 #[test]
-fn deep_lines_are_refused_without_a_stack() {
+fn deep_ndjson_lines_are_refused() {
     let deep = "[".repeat(100_000);
     let kind = FormatErrorKind::TooDeep { limit: 32 };
     for (before, column) in [("", 33), ("{\"x\":", 37), ("{\"x\":[1,", 39)] {
@@ -433,7 +433,7 @@ fn csv_is_read() {
 }
 
 #[test]
-fn a_csv_name_is_text() {
+fn csv_names_must_be_utf_8() {
     let body = b"y,a,\xff\n1,0,1\n".as_slice();
     let error = parse(Format::Csv, body, &Options::default()).expect_err("no text");
     assert_eq!(
@@ -554,7 +554,7 @@ fn a_fixed_n_holds_for_dense_rows() {
 }
 
 #[test]
-fn every_limit_is_named_where_it_is_passed() {
+fn line_formats_name_the_limit_where_it_is_passed() {
     let options = Options {
         limits: ParseLimits {
             n_max: 3,
@@ -623,7 +623,7 @@ fn every_limit_is_named_where_it_is_passed() {
 }
 
 #[test]
-fn a_long_sparse_row_takes_room_for_its_active_features_only() {
+fn sparse_libsvm_rows_take_room_for_active_features_only() {
     let mut options = Options::default();
     options.limits.n_max = 1 << 44;
     options.limits.state_bytes_max = 1 << 20;

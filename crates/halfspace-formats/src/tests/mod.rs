@@ -212,7 +212,7 @@ fn options_are_refused_by_the_formats_that_lack_them() {
 }
 
 #[test]
-fn places_move_under_a_prefix() {
+fn error_pointers_move_under_a_prefix() {
     let pointer = Place::Pointer("/labelled/examples/3".to_owned());
     let moved = Place::Pointer("/train/data/labelled/examples/3".to_owned());
     assert_eq!(pointer.under("/train/data"), moved);
@@ -222,7 +222,7 @@ fn places_move_under_a_prefix() {
 }
 
 #[test]
-fn kinds_have_distinct_codes() {
+fn error_kinds_have_distinct_codes() {
     let kinds = [
         FormatErrorKind::Syntax,
         FormatErrorKind::Schema,

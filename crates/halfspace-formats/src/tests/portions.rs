@@ -58,7 +58,7 @@ fn portions(
 }
 
 #[test]
-fn portions_of_any_coding_are_the_whole() {
+fn ndjson_portions_of_any_coding_add_up_to_the_whole() {
     let body = b"{\"x\": \"1011\", \"y\": 1}\n\n{\"x\": [0, 0, 1, 1], \"y\": 0}\r\n  \n\
                  {\"x\": \"0000\", \"y\": 1}";
     let whole = parse(Format::Ndjson, &body[..], &options(4, None)).expect("good");
@@ -115,7 +115,7 @@ impl<R: Read> Read for CountingReader<'_, R> {
 }
 
 #[test]
-fn a_portion_is_read_of_blanks_without_end() {
+fn ndjson_portion_is_read_after_endless_blanks() {
     const BYTES: usize = 3 << 20;
     for blank in [" ", "\n", "  \r\n"] {
         let mut body = blank.repeat(BYTES / blank.len());
@@ -144,7 +144,7 @@ fn a_portion_is_read_of_blanks_without_end() {
 }
 
 #[test]
-fn what_one_body_must_not_mix_is_not_mixed_in_its_portions() {
+fn ndjson_portions_refuse_mixed_labels_and_values() {
     let boolean = Some(RowsKind::Boolean);
     for (body, kind, line, column) in [
         (
@@ -198,7 +198,7 @@ fn what_one_body_must_not_mix_is_not_mixed_in_its_portions() {
 }
 
 #[test]
-fn real_portions_are_real_from_the_start() {
+fn real_ndjson_portions_are_real_from_the_start() {
     let body =
         b"{\"x\": \"01\", \"y\": 1}\n{\"x\": [-1, 1], \"y\": 1}\n{\"x\": [0.5, 0], \"y\": 1}\n";
     let options = options(2, Some(RowsKind::Real));

@@ -38,7 +38,7 @@ fn each(shown: &Value, member: &str) -> Value {
 }
 
 #[test]
-fn the_columns_of_a_table_are_shown_as_they_are_read() {
+fn preview_shows_the_columns_as_they_are_read() {
     let body = ",class,odor,wet,size,note\n1,p,foul,yes,2.5,\"a \"\"b\"\"\"\n2,e, none ,?,1.5,\n3,e,none,no,3,c\n\
                 4,p,foul,no,2.5,c\n";
     let (parsed, shown) = preview(Format::Csv, body, "ignore=note");
@@ -85,7 +85,7 @@ fn the_columns_of_a_table_are_shown_as_they_are_read() {
 }
 
 #[test]
-fn a_table_without_a_label_shows_all_columns() {
+fn preview_without_a_label_column_shows_all_columns() {
     let body = "a,b,species\n1,x,setosa\n0,y,virginica\n1,x,versicolor\n";
     let (error, shown) = refusal(Format::Csv, body, "");
     assert!(error.detail.contains("`labels=species`"), "{error}");
@@ -171,7 +171,7 @@ fn a_broken_line_ends_the_preview() {
 /// `kinds` lists exactly the kinds that the option accepts. To see this, the test tries each kind under several
 /// options.
 #[test]
-fn each_listed_kind_is_accepted_and_no_other() {
+fn preview_lists_exactly_the_accepted_kinds() {
     let distinct =
         |count: u32, text: &dyn Fn(u32) -> String| (0..count).map(text).collect::<Vec<_>>();
     let texts = |texts: &[&str]| {
@@ -255,7 +255,7 @@ fn each_listed_kind_is_accepted_and_no_other() {
 
 /// Either a column is shown as a reason for the refusal, or the table is read with the shown kind.
 #[test]
-fn shown_kinds_are_those_of_the_encoding() {
+fn preview_shows_the_kinds_of_the_encoding() {
     for (body, query) in [
         ("a,b,class\n1.5,x,p\n?,y,e\n", ""),
         ("a,b,class\n1.5,x,p\n?,y,e\n", "missing=drop&positive=p"),
@@ -282,7 +282,7 @@ fn shown_kinds_are_those_of_the_encoding() {
 }
 
 #[test]
-fn rows_that_are_left_out_are_shown_and_counted_but_not_scanned() {
+fn preview_shows_and_counts_dropped_rows() {
     let body = "a,class\n1.5,p\n?,e\n2,?\n3,e\n";
     let (parsed, shown) = preview(Format::Csv, body, "missing=drop");
     assert_eq!(parsed.unwrap().data.examples(), 2);
@@ -305,7 +305,7 @@ fn rows_that_are_left_out_are_shown_and_counted_but_not_scanned() {
 }
 
 #[test]
-fn rows_under_an_encoding_have_its_kinds() {
+fn preview_under_an_encoding_shows_its_kinds() {
     let (known, _) = previewed(
         Format::Csv,
         b"odor,size,class\nfoul,2.5,p\nnone,1,e\n",
@@ -325,7 +325,7 @@ fn rows_under_an_encoding_have_its_kinds() {
 }
 
 #[test]
-fn declared_values_decide_the_kinds_of_arff() {
+fn preview_of_arff_shows_the_declared_kinds() {
     let head = "@relation r\n@attribute odor {foul, none}\n@attribute grade {1, 2}\n@attribute size numeric\n\
                 @attribute class {p, e}\n@data\n";
     let (parsed, shown) = preview(
@@ -366,7 +366,7 @@ fn declared_values_decide_the_kinds_of_arff() {
 }
 
 #[test]
-fn every_column_of_a_workbook_with_dates_has_its_reason() {
+fn preview_gives_each_date_column_of_a_workbook_its_reason() {
     let dates = r#"<c t="d"><v>2024-05-01</v></c>"#;
     let rows = [row(&["day", "size", "end", "class"])]
         .into_iter()
@@ -394,7 +394,7 @@ fn every_column_of_a_workbook_with_dates_has_its_reason() {
 }
 
 #[test]
-fn other_data_show_their_examples() {
+fn preview_of_data_without_a_table_shows_examples() {
     let (_, shown) = preview(Format::Libsvm, "3 1:0.5 3:1\n5 2:-2e300\n", "");
     assert_eq!(shown["names"], json!(["label", "x1", "x2", "x3"]));
     assert_eq!(
@@ -432,7 +432,7 @@ fn other_data_show_their_examples() {
 
 /// The first rows come from the spool too, and the pass over it ends after them.
 #[test]
-fn spooled_examples_are_shown() {
+fn preview_shows_spooled_examples() {
     let body: String = (0..500)
         .map(|row| format!("{} 1:{row} 40:1\n", row % 2))
         .collect();
@@ -453,7 +453,7 @@ fn spooled_examples_are_shown() {
 }
 
 #[test]
-fn wide_tables_and_long_cells_are_cut() {
+fn preview_cuts_wide_tables_and_long_cells() {
     let width = 1500;
     let line = |cell: &dyn Fn(usize) -> String| (0..width).map(cell).collect::<Vec<_>>().join(",");
     let names = line(&|at| {

@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn the_pieces_that_a_body_comes_in_do_not_matter(
+    fn readers_give_the_same_data_for_pieces_of_any_size(
         rows in prop_oneof![sample(&[0, 1]), sample(&[0, 1, 2, -1])],
         piece in 1_usize..20,
     ) {
@@ -190,7 +190,7 @@ proptest! {
     }
 
     #[test]
-    fn empty_lines_change_nothing_but_the_places_of_errors(
+    fn empty_lines_change_only_the_places_of_errors(
         rows in sample(&[0, 1]),
         empty in vec((any::<prop::sample::Index>(), 1_usize..200, any::<bool>()), 1..6),
         piece in 1_usize..300,
@@ -240,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn data_survive_being_stored(rows in prop_oneof![sample(&[1, -1]), sample(&[0, 1, 2])]) {
+    fn stored_data_survive_the_round_trip(rows in prop_oneof![sample(&[1, -1]), sample(&[0, 1, 2])]) {
         let data = parse(Format::Csv, csv(&rows).as_bytes(), &Options::default()).expect("CSV").data;
         let mut bytes = Vec::new();
         write_blocks(&data, None, &mut bytes).expect("memory");
@@ -256,12 +256,12 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..400)) {
+    fn arbitrary_bytes_never_panic_a_reader(bytes in vec(any::<u8>(), 0..400)) {
         try_everything(&bytes);
     }
 
     #[test]
-    fn arbitrary_text_of_the_formats_own_characters_never_panics(
+    fn text_of_format_characters_never_panics_a_reader(
         text in "([01:,\"{}\\[\\]xye. \n\r#+\\-\\\\9]|half_space|labelled|examples|packed|nan|@relation a|\
             @attribute |@data){0,120}",
     ) {
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn good_text_with_a_changed_byte_never_panics(
+    fn body_with_a_changed_byte_never_panics_a_reader(
         rows in sample(&[0, 1, 2]),
         at in any::<proptest::sample::Index>(),
         byte in any::<u8>(),

@@ -106,7 +106,7 @@ fn body(format: Format, header: Header, table: &[Vec<&str>]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn what_trained_is_read_again(
+    fn training_tables_are_read_again_by_their_encoding(
         pools in prop::collection::vec(prop::collection::vec(0..CELLS.len(), 1..6), 1..4),
         picks in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 3), any::<bool>()), 1..12),
         format in prop::sample::select(vec![Format::Csv, Format::Tsv, Format::Ndjson]),
@@ -215,7 +215,7 @@ fn numbers_with_a_leading_zero_are_read_again() {
 }
 
 #[test]
-fn a_value_that_a_column_of_bits_did_not_have_is_refused_in_any_row() {
+fn boolean_column_refuses_a_new_value_in_any_row() {
     for (body, strange, remedy) in [
         ("a,b,class\n0,1,1\n1,0,0\n", [-1, 1], "`unknown=zero`"),
         ("a,b,class\n-1,1,1\n1,-1,0\n", [0, 1], "`unknown=zero`"),
@@ -247,7 +247,7 @@ fn a_value_that_a_column_of_bits_did_not_have_is_refused_in_any_row() {
 }
 
 #[test]
-fn one_number_changes_the_kind_of_its_own_column() {
+fn real_number_changes_the_kind_of_its_column_alone() {
     let kinds = |body: &str| {
         let (_, encoding) = table(body, &Options::default());
         let kind = |column: &crate::ColumnEncoding| column.kind.name();
@@ -317,7 +317,7 @@ fn a_first_column_that_counts_the_rows_is_ignored_without_names() {
 }
 
 #[test]
-fn a_column_without_names_has_the_name_that_answers_give_it() {
+fn columns_without_names_are_called_column_n_in_options() {
     let options = query(&[
         ("header", "false"),
         ("labels", "last"),
@@ -334,7 +334,7 @@ fn a_column_without_names_has_the_name_that_answers_give_it() {
 }
 
 #[test]
-fn a_table_without_names_needs_its_label_column() {
+fn tables_without_header_need_the_option_labels() {
     for (format, body) in [
         (Format::Csv, "1,0.5,0\n0,0.7,1\n1,0.1,1\n"),
         (Format::Tsv, "1\t0.5\t0\n0\t0.7\t1\n"),
@@ -453,7 +453,7 @@ fn a_few_words_in_a_column_of_numbers_need_an_option() {
 }
 
 #[test]
-fn a_column_without_a_name_and_a_value_is_dropped_and_told() {
+fn column_without_name_and_value_is_dropped_with_its_reason() {
     let body = "a,class,\n1,x,\n3,y,\n";
     for options in [Options::default(), query(&[("missing", "drop")])] {
         let (trained, encoding) = table(body, &options);
@@ -521,7 +521,7 @@ fn rows_alone_are_a_json_table() {
 }
 
 #[test]
-fn refusals_name_what_mends_the_body() {
+fn format_errors_name_the_remedy() {
     for (format, body, remedy) in [
         (Format::Libsvm, &b"1 0:1 3:1\n"[..], "`zero_based=False`"),
         (
@@ -549,7 +549,7 @@ fn refusals_name_what_mends_the_body() {
 }
 
 #[test]
-fn a_place_is_no_label_column_among_names() {
+fn encoding_without_names_needs_the_label_of_a_named_table() {
     let first = Options {
         labels: Some(LabelsColumn::First),
         ..Options::default()

@@ -169,7 +169,7 @@ fn spellings() -> Vec<(Format, &'static str, Vec<u8>)> {
 }
 
 #[test]
-fn every_spelling_has_one_digest() {
+fn every_spelling_of_a_table_has_one_digest() {
     let spellings = spellings();
     assert!(spellings.len() >= 40);
     for coding in ["real", "thermometer"] {

@@ -90,7 +90,7 @@ fn doubles(rows: usize, columns: usize, value: impl Fn(usize, usize) -> f64) -> 
 }
 
 #[test]
-fn rows_of_a_stated_number_are_written_to_the_target() {
+fn npy_rows_are_spooled_directly_to_their_target() {
     // Some rows repeat, and some with both labels. -0.0 is stored as 0.0.
     let value = |row: usize, column: usize| match column {
         0 => (row % 2) as f64,
@@ -116,7 +116,7 @@ fn rows_of_a_stated_number_are_written_to_the_target() {
 
 /// While packed rows leave memory, the kind of the data is not known yet.
 #[test]
-fn rows_that_turn_out_real_late_are_not_written_to_the_target() {
+fn rows_that_turn_real_late_are_not_written_to_the_target() {
     let value = |row: usize, _| if row == 300 { 0.5 } else { (row % 2) as f64 };
     let options = Options {
         labels: Some(LabelsColumn::None),
@@ -133,7 +133,7 @@ fn rows_that_turn_out_real_late_are_not_written_to_the_target() {
 }
 
 #[test]
-fn a_target_does_not_change_faults() {
+fn spool_target_does_not_change_errors() {
     let value = |row: usize, column: usize| (row * 3 + column) as f64 / 8.0;
     let mut infinite = doubles(300, 70, value);
     let at = infinite.len() - 7 * 8;
@@ -168,7 +168,7 @@ fn after_rows(rows: usize, row: &str, others: &str) -> Vec<u8> {
 }
 
 #[test]
-fn few_rows_stay_in_memory_and_no_file_is_made() {
+fn spool_of_few_rows_makes_no_file() {
     let opened = Arc::new(AtomicUsize::new(0));
     let body = after_rows(640, "1 1:1 3:1\n", "0 2:1\n");
     let read = |memory_bytes_max| {
@@ -188,7 +188,7 @@ fn few_rows_stay_in_memory_and_no_file_is_made() {
 }
 
 #[test]
-fn data_that_turn_out_real_late_are_spooled_packed() {
+fn data_that_turn_real_late_are_spooled_packed() {
     let options = Options::default();
     for memory_bytes_max in [0, 600, 5_000, 100_000] {
         // In dense data a 0 bit is 0, or -1 after the first -1.
@@ -244,7 +244,7 @@ fn real_rows_of_all_lengths_are_spooled() {
 
 /// The last row determines the length of all short rows before it, but in memory they stay short.
 #[test]
-fn few_values_take_the_room_of_few() {
+fn spool_keeps_sparse_rows_short_in_memory() {
     let options = Options::default();
     let body = after_rows(200, "1 1:0.5\n", "1 1000:1\n");
     assert!(check(Format::Libsvm, &body, &options, 2_000));
@@ -252,7 +252,7 @@ fn few_values_take_the_room_of_few() {
 }
 
 #[test]
-fn a_fault_after_spooled_rows_has_its_place() {
+fn error_after_spooled_rows_has_its_place() {
     let body = after_rows(10_000, "1 1:1 3:1\n", "1 3:1 2:1\n");
     let error = gather(
         Format::Libsvm,
@@ -267,7 +267,7 @@ fn a_fault_after_spooled_rows_has_its_place() {
 
 /// With a spool the limit counts stored bytes, and the error uses the configured name of the limit.
 #[test]
-fn the_limit_counts_stored_bytes() {
+fn spool_limit_counts_stored_bytes() {
     let mut options = Options::default();
     options.limits.state_bytes_max = 10 * 512;
     options.limits.state_limit_name = "dataset_bytes_max";
@@ -314,7 +314,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_full_disk_is_told_from_a_bad_body() {
+fn spool_on_a_full_disk_differs_from_a_bad_body() {
     let full = FormatErrorKind::Spool(ErrorKind::StorageFull);
     // Wide rows fill the write buffer early, and narrow rows are written at the end.
     for (n, room) in [(3, 100), (70_000, 100_000)] {
@@ -376,7 +376,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_are_read_as_far_as_bytes_are_reserved(
+    fn spool_reads_rows_as_far_as_bytes_are_reserved(
         rows in rows(),
         memory_bytes_max in 0_u64..20_000,
         share in 0.1_f64..1.5,
@@ -465,7 +465,7 @@ fn gather_reserving(
 }
 
 #[test]
-fn rows_that_are_reserved_in_steps_ask_seldom() {
+fn spool_reserves_bytes_in_few_steps() {
     let asked = Arc::new(AtomicUsize::new(0));
     let times = Arc::clone(&asked);
     let spool = spool(1_000).reserving(move |bytes| {

@@ -35,7 +35,7 @@ fn names(parsed: &Parsed) -> Vec<&str> {
 }
 
 #[test]
-fn words_become_one_bit_per_value() {
+fn nominal_columns_become_one_bit_per_value() {
     let body = "class,odor,bruises,veil,stalk\np,p,t,w,?\ne,a,f,w,b\ne,n,f,w,c\n";
     let (parsed, table) = read_table(body, &Options::default());
     let expected = [
@@ -62,7 +62,7 @@ fn words_become_one_bit_per_value() {
 }
 
 #[test]
-fn boolean_families_are_bits() {
+fn boolean_columns_of_every_family_become_bits() {
     for (zero, one) in [
         ("0", "1"),
         ("-1", "1"),
@@ -91,7 +91,7 @@ fn boolean_families_are_bits() {
 }
 
 #[test]
-fn numbers_are_themselves_or_thresholds() {
+fn numeric_columns_stay_numbers_or_become_thresholds() {
     let body = "y,age,odor\n1,30.5,n\n0,41,a\n1,50,n\n0,62,n\n";
     let (parsed, table) = read_table(body, &Options::default());
     assert_eq!(names(&parsed), ["age", "odor=a", "odor=n"]);
@@ -120,7 +120,7 @@ fn numbers_are_themselves_or_thresholds() {
 }
 
 #[test]
-fn stated_values_of_a_boolean_column_are_the_only_ones() {
+fn stated_boolean_column_refuses_other_values() {
     let values = ["red", "blue"].map(str::to_owned);
     let kind = ColumnKind::Boolean { values };
     let column = StatedColumn {
@@ -155,7 +155,7 @@ fn stated_values_of_a_boolean_column_are_the_only_ones() {
 }
 
 #[test]
-fn missing_numbers_need_a_choice() {
+fn missing_numbers_need_an_option() {
     let body = "y,age\n1,3.5\n0,\n1,5\n0,4\n";
     let detail = refused(body, &Options::default());
     assert!(
@@ -193,7 +193,7 @@ fn missing_numbers_need_a_choice() {
 }
 
 #[test]
-fn labels_stand_in_any_column() {
+fn labels_are_read_from_any_column() {
     let by = |labels: &str| Options {
         labels: Some(LabelsColumn::Named(labels.to_owned())),
         ..Options::default()
@@ -222,7 +222,7 @@ fn labels_stand_in_any_column() {
 }
 
 #[test]
-fn one_class_of_three_is_chosen() {
+fn option_positive_chooses_one_class_of_three() {
     let body = "5.1,3.5,setosa\n4.9,3.0,virginica\n6.2,2.9,versicolor\n";
     let last = Options {
         labels: Some(LabelsColumn::Last),
@@ -272,7 +272,7 @@ fn an_index_column_is_left_out() {
 }
 
 #[test]
-fn kinds_can_be_stated() {
+fn option_kinds_sets_the_kind_of_a_column() {
     let kinds = |kinds: &[(&str, KindName)]| {
         let kinds = kinds
             .iter()
@@ -296,7 +296,7 @@ fn kinds_can_be_stated() {
 }
 
 #[test]
-fn dialects_give_one_sample() {
+fn csv_dialects_give_one_sample() {
     let expected = read_table("y,a,b,c\n1,2.5,x,1\n0,3,y,0\n", &Options::default()).0;
     let comma = options(TableOptions {
         decimal: Some(crate::DecimalMark::Comma),
@@ -328,7 +328,7 @@ fn dialects_give_one_sample() {
 }
 
 #[test]
-fn a_first_row_that_may_be_data_is_asked_about() {
+fn ambiguous_first_row_needs_the_option_header() {
     // Repeated texts are no names.
     let (parsed, _) = read_table(
         "x,o,x,pos\no,o,x,neg\n",
@@ -349,7 +349,7 @@ fn a_first_row_that_may_be_data_is_asked_about() {
 }
 
 #[test]
-fn later_rows_become_the_same_features() {
+fn encoding_gives_later_rows_the_same_features() {
     let body = "class,odor,size,bruises\np,n,5,t\ne,a,7,f\ne,n,6,f\n";
     let (trained, table) = read_table(body, &Options::default());
     let like = |labels| Options {
@@ -431,7 +431,7 @@ fn spooled_tables_equal_tables_in_memory() {
 }
 
 #[test]
-fn words_after_numbers_keep_the_numbers() {
+fn numeric_column_with_late_words_becomes_nominal() {
     let mut body = "y,a,b\n".to_owned();
     for row in 0..200 {
         body += &format!("{},{},{}\n", row % 2, row % 3, f64::from(row) / 2.0);
@@ -457,7 +457,7 @@ fn words_after_numbers_keep_the_numbers() {
 }
 
 #[test]
-fn too_many_words_are_refused_at_once() {
+fn column_of_too_many_words_is_refused_at_once() {
     let mut body = "y,name\n".to_owned();
     for row in 0..300 {
         body += &format!("1,person{row}\n");

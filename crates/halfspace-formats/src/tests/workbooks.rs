@@ -165,7 +165,7 @@ fn with_sheet(name: &str) -> Options {
 }
 
 #[test]
-fn a_workbook_and_a_text_are_one_table() {
+fn workbook_and_csv_give_the_same_table() {
     let mut book = Book::of(concat!(
         r#"<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="s"><v>2</v></c>"#,
         r#"<c r="D1" t="inlineStr"><is><t>ill</t></is></c></row>"#,
@@ -209,7 +209,7 @@ fn a_workbook_and_a_text_are_one_table() {
 }
 
 #[test]
-fn numbers_keep_their_doubles() {
+fn workbook_numbers_keep_their_doubles() {
     let rows = [
         ["y", "a"],
         ["1", "1.0000000000000001E-5"],
@@ -242,7 +242,7 @@ fn numbers_keep_their_doubles() {
 }
 
 #[test]
-fn tables_of_plain_numbers_need_no_header() {
+fn workbook_of_plain_numbers_needs_no_header() {
     let book = Book::of(
         &[
             row(&["1", "0", "1"]),
@@ -260,7 +260,7 @@ fn tables_of_plain_numbers_need_no_header() {
 }
 
 #[test]
-fn texts_are_read_as_shown() {
+fn workbook_texts_are_read_as_shown() {
     let mut book = Book::of(concat!(
         r#"<row><c t="inlineStr"><is><t>y</t></is></c><c t="inlineStr"><is><t>word</t></is></c></row>"#,
         r#"<row><c><v>1</v></c><c t="s"><v>0</v></c></row>"#,
@@ -285,7 +285,7 @@ fn texts_are_read_as_shown() {
 }
 
 #[test]
-fn empty_rows_and_columns_around_and_inside_are_no_data() {
+fn workbook_ignores_empty_rows_and_columns() {
     let csv = "y,a,b\n1,p,q\n0,,q\n1,r,s\n";
     let rows = [
         r#"<row r="1" spans="1:9" ht="20"/><row r="2"><c r="A2" s="3"/><c r="B2" s="3"/></row>"#,
@@ -303,7 +303,7 @@ fn empty_rows_and_columns_around_and_inside_are_no_data() {
 }
 
 #[test]
-fn a_column_of_row_numbers_needs_no_name() {
+fn workbook_column_of_row_numbers_needs_no_name() {
     let rows = [
         r#"<row r="1"><c r="B1" t="str"><v>y</v></c><c r="C1" t="str"><v>a</v></c></row>"#,
         r#"<row r="2"><c r="A2"><v>0</v></c><c r="B2"><v>1</v></c><c r="C2" t="str"><v>p</v></c></row>"#,
@@ -315,7 +315,7 @@ fn a_column_of_row_numbers_needs_no_name() {
 }
 
 #[test]
-fn two_cells_at_the_corners_cost_little() {
+fn workbook_with_cells_at_two_corners_takes_little_memory() {
     let rows = concat!(
         r#"<row r="1"><c r="A1"><v>1</v></c></row>"#,
         r#"<row r="1048576"><c r="XFD1048576"><v>0</v></c></row>"#,
@@ -395,7 +395,7 @@ fn the_first_visible_sheet_with_a_value_is_read() {
 }
 
 #[test]
-fn writers_differ() {
+fn workbooks_of_different_writers_are_read_alike() {
     let rows = [row(&["y", "a"]), row(&["1", "p"]), row(&["0", "q"])].concat();
     let expected = good(&Book::of(&rows));
     let parts = Book::of(&rows).parts();
@@ -481,7 +481,7 @@ fn writers_differ() {
 }
 
 #[test]
-fn rows_and_cells_may_lack_names() {
+fn workbook_rows_and_cells_may_lack_references() {
     let texts = [r#"<v>y</v>"#, r#"<v>a</v>"#, r#"<v>p</v>"#, r#"<v>q</v>"#];
     let [y, a, p, q] = texts;
     let expected = good(&Book::of(
@@ -518,7 +518,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_table_is_the_same_in_both_formats(table in tables(), memory_bytes_max in 0_u64..2000) {
+    fn any_table_is_the_same_in_xlsx_and_csv(table in tables(), memory_bytes_max in 0_u64..2000) {
         let names: Vec<String> = (0..table[0].len()).map(|at| format!("f{at}")).collect();
         let mut rows = vec![[vec!["y".to_owned()], names].concat()];
         rows.extend(table.iter().enumerate().map(|(at, cells)| {

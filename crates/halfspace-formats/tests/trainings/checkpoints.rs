@@ -371,7 +371,7 @@ fn for_each_setting(mut see: impl FnMut(&'static LearnerEntry, &Task, &str) -> u
 
 /// The attempts alternate between data in memory and stored data that are read a few rows at a time.
 #[test]
-fn on_samples_wherever_they_are_kept() {
+fn checkpointed_runs_on_samples_equal_undisturbed_runs() {
     for_each_setting(|entry, task, context| {
         let mut went_on = 0;
         for noise in [0.0, 0.2] {
@@ -404,7 +404,7 @@ fn on_samples_wherever_they_are_kept() {
 }
 
 #[test]
-fn committees_of_three_classes() {
+fn checkpointed_committees_of_three_classes_equal_undisturbed_runs() {
     let entry_of = |name| catalogue::find(name).expect("listed");
     let plan = plan(entry_of("winnow"), 20, Some(150), 0.1);
     let two = Generated::materialise(plan, Seed(5), &Run::default());
@@ -434,7 +434,7 @@ fn committees_of_three_classes() {
 }
 
 #[test]
-fn on_drawn_examples() {
+fn checkpointed_runs_on_drawn_examples_equal_undisturbed_runs() {
     for_each_setting(|entry, task, context| {
         let mut went_on = 0;
         for (n, count, noise, holdout) in [
@@ -473,7 +473,7 @@ fn on_drawn_examples() {
 }
 
 #[test]
-fn on_real_examples_whatever_is_read_at_once() {
+fn checkpointed_runs_on_real_examples_equal_undisturbed_runs() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
     let (rows, n) = (90, 300);
     let values: Vec<f64> = (0..rows * n).map(|_| random.random()).collect();
@@ -508,7 +508,7 @@ fn on_real_examples_whatever_is_read_at_once() {
 }
 
 #[test]
-fn from_a_model_and_under_watch_for_confidence() {
+fn checkpointed_warm_starts_with_confidence_equal_undisturbed_runs() {
     for entry in CATALOGUE {
         let plan = plan(entry, 20, Some(150), 0.0);
         let data = Generated::materialise(plan.clone(), Seed(5), &Run::default());
@@ -534,7 +534,7 @@ fn from_a_model_and_under_watch_for_confidence() {
 
 /// A run whose state is truncated or empty starts from the beginning and reports the refusal.
 #[test]
-fn what_is_no_state_of_the_run_is_refused() {
+fn truncated_checkpoints_are_refused_and_the_run_starts_anew() {
     for entry in CATALOGUE {
         let plan = plan(entry, 21, Some(150), 0.2);
         let data = Generated::materialise(plan, Seed(5), &Run::default());

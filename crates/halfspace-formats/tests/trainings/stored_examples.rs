@@ -218,7 +218,7 @@ fn part(data: &Data, rows: &[u32]) -> Data {
 }
 
 #[test]
-fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
+fn holdout_equals_a_training_and_an_evaluation_on_the_parts() {
     for_each(|whole, data| {
         let parted = Task {
             holdout: Some(HeldOut::Share(0.3)),
@@ -274,7 +274,7 @@ fn plan(count: Option<u64>, sampling: Sampling) -> Plan {
 
 /// The same subset is held out for data that are generated while reading, materialised or stored.
 #[test]
-fn generated_examples_are_parted_as_stored_ones() {
+fn holdout_of_generated_examples_is_that_of_stored_ones() {
     for (learner, params, sampling) in [
         ("perceptron", json!({}), Sampling::Uniform),
         (
@@ -339,7 +339,7 @@ fn generated_examples_are_parted_as_stored_ones() {
 }
 
 #[test]
-fn an_order_of_rows_counts_as_state() {
+fn shuffled_order_of_rows_counts_as_state() {
     let data = boolean(333, 70, 0.1, true);
     let perceptron = find("perceptron").unwrap();
     let needed = |task: &Task| {
@@ -386,7 +386,7 @@ impl ReadAt for Failing {
 }
 
 #[test]
-fn a_source_that_fails_in_the_middle_ends_the_run_and_nothing_comes_of_it() {
+fn failing_source_ends_a_run_without_a_result() {
     for_each(|task, data| {
         let reads_left = Arc::new(AtomicI64::new(1));
         for (after, kind) in [
@@ -424,7 +424,7 @@ fn a_source_that_fails_in_the_middle_ends_the_run_and_nothing_comes_of_it() {
 }
 
 #[test]
-fn every_flipped_bit_is_found() {
+fn every_flipped_bit_of_stored_examples_is_found() {
     let samples = [
         boolean(70, 9, 0.3, true),
         boolean(65, 70, 0.3, false),
@@ -488,7 +488,7 @@ fn a_damaged_block_is_refused_wherever_it_is_read() {
 
 /// The report of each damaged block names its rows.
 #[test]
-fn every_damaged_block_is_told_of() {
+fn damage_report_names_the_rows_of_every_damaged_block() {
     let data = boolean(333, 70, 0.1, true);
     let mut bytes = blob(&data);
     let layout = Layout::read(bytes.as_slice()).unwrap();
@@ -516,7 +516,7 @@ fn every_damaged_block_is_told_of() {
 }
 
 #[test]
-fn a_suspended_reading_is_given_up() {
+fn suspended_reading_of_stored_examples_is_given_up() {
     let data = boolean(333, 70, 0.1, true);
     let stop = StopFlag::default();
     let source = Box::new(Bytes::from(blob(&data)));

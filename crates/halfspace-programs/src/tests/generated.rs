@@ -708,7 +708,7 @@ fn postgresql_answers_like_the_service_for_every_learner() {
 /// The long form: `scripts/programs`.
 #[test]
 #[ignore = "minutes"]
-fn ten_thousand_rows_have_the_labels_of_the_service() {
+fn programs_answer_like_the_service_on_ten_thousand_rows() {
     for (language, least) in [
         (Language::Python, &ALL[..]),
         (Language::C, &COMPILED),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_elements_are_read_with_their_comma() {
+    fn tensor_elements_are_read_with_their_comma() {
         let good = [
             ("0,", 0.0),
             ("1,", 1.0),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn other_elements_are_left_to_the_parser() {
+    fn tensor_elements_of_other_forms_are_left_to_the_parser() {
         let others = [
             "",
             "1",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_packed_in_every_spelling() {
+    fn tensor_bits_are_packed_in_every_spelling() {
         let word = 0x8123_4567_89ab_cdef_u64;
         let bit = |at: usize| if word >> at & 1 == 1 { "1" } else { "0" };
         for blanks in [["", ""], ["", " "], [" ", ""]] {

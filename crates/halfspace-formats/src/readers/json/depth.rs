@@ -146,7 +146,7 @@ mod tests {
     use crate::error::FormatError;
 
     #[test]
-    fn depth_is_counted_outside_strings_across_pieces() {
+    fn json_depth_is_counted_outside_strings_across_pieces() {
         let text = br#"{"a[[[\"[":[[1],{"b":"\\"}],"c":[[[2]]]}"#;
         let deep = text.len() - b"[2]]]}".len();
         for size in [1, 2, 3, 100] {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reader_names_line_and_column() {
+    fn depth_error_names_line_and_column() {
         let mut reader = DepthReader::new(b"{\n\"a\":\n [[1]]}".as_slice(), 2);
         let error = reader.read_to_end(&mut Vec::new()).expect_err("deep");
         let place = FormatError::from(error).place;

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_plain_or_quoted() {
+    fn arff_words_are_plain_or_quoted() {
         let cases: [(&str, &str); 10] = [
             ("a,b", "a"),
             ("  a\tb", "a"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_is_refused_at_its_place() {
+    fn arff_scanner_points_at_a_malformed_word() {
         let cases = [
             ("", 0),
             ("  ", 2),

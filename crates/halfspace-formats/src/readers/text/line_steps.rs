@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_does_not_depend_on_the_pieces() {
+    fn ndjson_lines_are_read_alike_in_pieces_of_any_size() {
         let texts: [&str; 7] = [
             "10\n01\n11\n",
             "{\"x\": \"10\"}\n{\"x\": [0, 1], \"y\": 1}\n\"11\"\n00",
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_stands_at_its_line_of_the_body() {
+    fn ndjson_error_names_its_line_in_the_body() {
         let (seen, error) = read(b"10\n\n01\n{\"x\": \"1z\"}\n11\n", 1, 100);
         assert_eq!(seen, [(1, true), (3, false)]);
         let place = error.expect("a bad bit").place;
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_examples_is_refused() {
+    fn ndjson_body_without_examples_is_refused() {
         for text in [b"".as_slice(), b"\n\n", b"  \r\n"] {
             let (_, error) = read(text, usize::MAX, 100);
             assert_eq!(error.expect("empty").kind, FormatErrorKind::EmptyData);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_counted_however_many_are_passed_over() {
+    fn empty_lines_counts_lines_in_chunks_of_any_length() {
         for (line, chunk) in [("\n", 64), ("\r\n", 32)] {
             for count in [0, 1, 31, 32, 33, 63, 64, 65, 200, 1000] {
                 let text = line.repeat(count) + "\rx\n";
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_of_lines_read_one_by_one() {
+    fn line_numbers_count_skipped_empty_lines() {
         let mut body = b"\n".repeat(3 * READ_BYTES);
         body.extend(b"\r\n".repeat(READ_BYTES));
         body.extend(b"a\n\n\nb");

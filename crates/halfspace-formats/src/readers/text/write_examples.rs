@@ -267,7 +267,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_written_is_read_back_as_the_same_data() {
+    fn written_examples_are_read_back_as_the_same_data() {
         for body in BODIES {
             let parsed = read(Format::Ndjson, body, &Options::default());
             let zero = parsed.zero_bit_value as i8;
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_never_longer_than_its_limit() {
+    fn written_text_is_never_longer_than_its_limit() {
         let options = Options {
             unlabelled: UnlabelledMeans::Nothing,
             ..Options::default()

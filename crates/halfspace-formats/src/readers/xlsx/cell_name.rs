@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_all_columns_are_read_as_written() {
+    fn cell_names_are_read_for_every_column() {
         for column in 1..=COLUMNS_MAX {
             assert_eq!(parse(&format!("{}9", letters(column))), Some((9, column)));
         }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn sheets_are_quoted_as_in_formulas() {
+    fn sheet_names_are_quoted_as_in_formulas() {
         let named = |sheet| Place::in_sheet(sheet, 7, 3).to_string();
         assert_eq!(named("Sheet1"), "Sheet1!C7");
         assert_eq!(named("Größe_2.1"), "Größe_2.1!C7");

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_characters() {
+    fn xlsx_string_escapes_become_characters() {
         let cases = [
             ("a_x000D_", "a"),
             ("a_x000D_b", "a\rb"),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_of_dates_are_told_from_codes_of_numbers() {
+    fn xlsx_date_formats_differ_from_number_formats() {
         for code in [
             "yyyy-mm-dd",
             "d/m/yy",

@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_setting_is_named() {
+    fn error_of_a_bad_setting_names_it() {
         for (line, named) in [
             (["halfspace", "--workers", "0"], "--workers"),
             (["halfspace", "--lease-seconds", "x"], "--lease-seconds"),
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn no_base_path_hides_a_route() {
+    fn base_path_hides_no_route() {
         let document: serde_json::Value = serde_json::from_str(&crate::http::document()).unwrap();
         for path in document["paths"].as_object().unwrap().keys() {
             let first = path.split('/').nth(1).unwrap();
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_of_the_database_is_not_shown() {
+    fn database_password_is_not_shown() {
         let url = "postgres://ada:s3cret@db.example/half";
         let line = ["halfspace", "--database-url", url];
         let read = CommandLine::try_parse_from(line).expect("a command line");
@@ -607,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opens_an_object_store_is_not_shown() {
+    fn object_store_credentials_are_not_shown() {
         let line = [
             "halfspace",
             "--blob-url=s3cret",
@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_shown_right_or_wrong() {
+    fn callback_secret_is_not_shown() {
         let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let good = format!("whsec_{key},whsec_{key}");
         let command = CommandLine::command();
@@ -699,7 +699,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_variable_is_found() {
+    fn unknown_environment_variable_is_found() {
         let named = |name: &str| {
             let names = ["PATH", "HALFSPACE_WORKERS", "HALFSPACE_KEY_FILE", name];
             given::unknown_variable(names.map(str::to_owned))

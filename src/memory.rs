@@ -156,7 +156,7 @@ mod tests {
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB\n");
 
     #[test]
-    fn the_least_limit_up_the_path_holds() {
+    fn memory_limit_is_the_least_of_all_parent_cgroups() {
         let group = ("proc/self/cgroup", "0::/a/b\n");
         let (_kept, bare) = machine(&[MEMINFO, group]);
         assert_eq!(bare.bytes(), Some(1_024_000));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_version_1_tell_the_limit_of_all_above_them() {
+    fn memory_limit_is_read_from_cgroups_of_version_1() {
         let group = ("proc/self/cgroup", "5:cpu:/x\n4:freezer,memory:/x/y\n");
         for (file, limit, expected) in [
             ("cgroup/memory/x/y/memory.stat", 600_000, 600_000),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_where_nothing_is_told() {
+    fn memory_limit_is_unknown_without_proc_and_cgroups() {
         let (_kept, nowhere) = machine(&[]);
         assert_eq!(nowhere.bytes(), None);
         assert!(Machine::default().bytes().is_none_or(|bytes| bytes > 0));

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_that_steer_a_terminal_are_escaped() {
+    fn terminal_control_characters_are_escaped() {
         for (text, shown) in [
             ("plain \u{e9} \u{1f600}\n", "plain \u{e9} \u{1f600}\n"),
             ("\u{1b}[2J\u{7}", "\\u001b[2J\\u0007"),

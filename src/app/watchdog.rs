@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_on_one_thread_or_on_all_is_found_and_liveness_is_answered_meanwhile() {
+    fn watchdog_finds_a_stall_while_liveness_is_answered() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

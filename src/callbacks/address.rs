@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_internet_may_be_dialled() {
+    fn callback_address_of_the_public_internet_is_allowed() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_public_is_refused_by_its_name() {
+    fn callback_address_that_is_not_public_is_refused_by_kind() {
         for (kind_of_all, addresses) in [
             ("unspecified", &["0.0.0.0", "::", "::ffff:0.0.0.0"][..]),
             ("this network", &["0.0.0.1", "0.255.255.255"]),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_network_may_be_dialled_and_only_that() {
+    fn callback_allow_permits_only_the_configured_networks() {
         let loopback = ["127.0.0.0/8", "::1"];
         for address in [
             "127.0.0.1",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_are_read_as_they_are_written() {
+    fn callback_networks_are_parsed_in_cidr_notation() {
         for (text, written) in [
             ("10.0.0.0/8", "10.0.0.0/8"),
             ("0.0.0.0/0", "0.0.0.0/0"),
@@ -381,7 +381,7 @@ mod tests {
 
     /// An earlier wider network would hide the name of a narrower one.
     #[test]
-    fn the_narrower_network_stands_before_the_wider() {
+    fn special_networks_list_narrower_before_wider() {
         for (later, (network, _)) in SPECIAL.iter().enumerate() {
             assert_eq!(network.trunc(), *network);
             for (earlier, _) in &SPECIAL[..later] {

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_addresses_of_a_name_the_permitted_ones_are_dialled() {
+    fn callback_client_dials_only_permitted_addresses_of_a_name() {
         let of = |addresses: &[&str]| {
             let found = addresses.iter().map(|address| address.parse().unwrap());
             permitted(found.collect(), &Allowed::default())

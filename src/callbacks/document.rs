@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_job_is_told_and_nothing_before() {
+    fn callback_document_exists_only_for_ended_jobs() {
         for (status, kind) in [
             (Status::Succeeded, "job.succeeded"),
             (Status::Failed, "job.failed"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_small_whatever_the_job_says() {
+    fn callback_document_is_small_for_any_job() {
         let mut job = job(Status::Failed);
         // JSON needs the most bytes for this character, and the name has the largest length.
         job.name = Some("\u{1}".repeat(256));

@@ -34,7 +34,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
-    fn the_table_is_that_of_the_standard() {
+    fn callback_retry_delays_are_those_of_the_standard() {
         let delays: Vec<_> = (1..)
             .map_while(|failures| retry_delay(failures, None, 0))
             .collect();
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_adds_up_to_a_fifth() {
+    fn callback_retry_jitter_adds_up_to_a_fifth() {
         for (random, milliseconds) in [(0, 5000), (1, 5001), (1000, 6000), (1001, 5000)] {
             let delay = retry_delay(1, None, random);
             assert_eq!(delay, Some(Duration::from_millis(milliseconds)));
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_later_within_a_day() {
+    fn callback_retry_after_is_obeyed_up_to_a_day() {
         let asked =
             |failures, seconds| retry_delay(failures, Some(Duration::from_secs(seconds)), 0);
         assert_eq!(asked(1, 60), Some(Duration::from_secs(60)));

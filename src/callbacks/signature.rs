@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_message_is_signed() {
+    fn signature_covers_id_time_and_body() {
         let [vector, _] = VECTORS;
         let signer = signer(&[vector.secret]);
         let sign = |id, seconds, body: &str| signer.sign(id, seconds, body.as_bytes());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn two_secrets_make_two_signatures_in_their_order() {
+    fn signer_with_two_secrets_gives_two_signatures_in_order() {
         let [one, other] = VECTORS;
         let sign = |secrets: &[&str]| signer(secrets).sign(one.id, one.seconds, b"{}");
         let (first, second) = (sign(&[one.secret]), sign(&[other.secret]));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_secret_is_refused_and_not_repeated() {
+    fn bad_callback_secret_is_refused_without_showing_it() {
         let of = |bytes: usize| format!("whsec_{}", BASE64.encode(vec![7; bytes]));
         for (text, error) in [
             (String::new(), ParseSecretError::Prefix),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_does_not_show_in_debug() {
+    fn signer_debug_output_hides_the_secret() {
         let signer = signer(&[VECTORS[0].secret]);
         assert_eq!(format!("{signer:?}"), "Signer([Secret(..)])");
     }

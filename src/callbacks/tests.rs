@@ -89,7 +89,7 @@ async fn a_callback_arrives_signed_and_whole() {
 }
 
 #[tokio::test]
-async fn success_is_2xx_and_nothing_else() {
+async fn callback_succeeds_only_with_a_2xx_status() {
     for line in ["200 OK", "202 Accepted", "299 Odd"] {
         outcome(ReceiverResponse::status(line)).await.unwrap();
     }
@@ -114,7 +114,7 @@ async fn success_is_2xx_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_endless_body_is_not_read() {
+async fn callback_client_does_not_read_the_response_body() {
     let endless = "HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\nand so on";
     outcome(ReceiverResponse::Text(endless.to_owned()))
         .await
@@ -122,7 +122,7 @@ async fn an_endless_body_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_a_failure_that_is_not_followed() {
+async fn callback_redirect_is_a_failure_and_not_followed() {
     let mut elsewhere = Receiver::plain(vec![ReceiverResponse::status("200 OK")]).await;
     for status in [
         StatusCode::MOVED_PERMANENTLY,
@@ -145,7 +145,7 @@ async fn a_redirect_is_a_failure_that_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_says_nothing_costs_the_limit() {
+async fn callback_to_a_silent_receiver_times_out() {
     let mut receiver = Receiver::plain(vec![ReceiverResponse::Silence]).await;
     let url = format!("http://{}/", receiver.address);
     let error = deliver(&client(Duration::from_millis(50)), &url).await;
@@ -155,7 +155,7 @@ async fn a_receiver_that_says_nothing_costs_the_limit() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_a_failure() {
+async fn callback_with_a_malformed_response_fails() {
     let long_head = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(100_000));
     let many_fields = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: x\r\n".repeat(1000));
     for answer in [
@@ -172,7 +172,7 @@ async fn what_is_no_answer_is_a_failure() {
 }
 
 #[tokio::test]
-async fn the_same_callback_comes_again_after_a_failure() {
+async fn callback_retry_repeats_the_same_message() {
     let answers = ["500 Internal Server Error", "200 OK"].map(ReceiverResponse::status);
     let mut receiver = Receiver::plain(answers.to_vec()).await;
     let url = format!("http://{}/", receiver.address);
@@ -184,7 +184,7 @@ async fn the_same_callback_comes_again_after_a_failure() {
 }
 
 #[tokio::test]
-async fn a_receiver_says_when_to_come_back() {
+async fn callback_failure_carries_retry_after() {
     for (value, seconds) in [
         ("120", Some(120)),
         ("0", Some(0)),
@@ -202,7 +202,7 @@ async fn a_receiver_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_refused_address_hears_nothing() {
+async fn callback_to_a_refused_address_opens_no_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let refuses = CallbackClient::new(signer(), Allowed::default(), RootCertStore::empty(), AMPLE);
@@ -221,7 +221,7 @@ async fn a_refused_address_hears_nothing() {
 }
 
 #[tokio::test]
-async fn a_name_is_dialled_where_its_address_is_allowed() {
+async fn callback_to_a_name_with_an_allowed_address_is_delivered() {
     let mut receiver = Receiver::plain(vec![ReceiverResponse::status("200 OK")]).await;
     let port = receiver.address.port();
     deliver(&client(AMPLE), &format!("http://localhost:{port}/"))
@@ -232,7 +232,7 @@ async fn a_name_is_dialled_where_its_address_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_literal_address_is_refused_before_there_is_a_job() {
+async fn callback_url_with_a_refused_literal_address_is_not_accepted() {
     let refuses = CallbackClient::new(signer(), Allowed::default(), RootCertStore::empty(), AMPLE);
     let error = refuses.accept("http://127.0.0.1/").unwrap_err();
     assert!(matches!(error, CallbackUrlError::Refused(_)), "{error}");
@@ -241,7 +241,7 @@ async fn a_literal_address_is_refused_before_there_is_a_job() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_address_and_a_port_without_a_listener() {
+async fn callback_to_an_unresolved_name_or_a_closed_port_fails() {
     // A label of more than 63 characters fails in the resolver without a query.
     let nowhere = format!("http://{}.invalid/", "a".repeat(70));
     let error = deliver(&client(AMPLE), &nowhere).await.unwrap_err();
@@ -255,7 +255,7 @@ async fn a_name_without_an_address_and_a_port_without_a_listener() {
 }
 
 #[tokio::test]
-async fn https_needs_a_certificate_that_is_trusted_and_of_that_name() {
+async fn callback_https_needs_a_trusted_certificate_of_the_name() {
     let answers = || vec![ReceiverResponse::status("200 OK")];
     let trusting = |certificate| {
         let mut roots = RootCertStore::empty();

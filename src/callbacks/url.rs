@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn callback_url_is_parsed_into_its_parts() {
         for (text, encrypted, destination, port, authority, target) in [
             (
                 "http://example.com",
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_for_a_callback_is_refused() {
+    fn callback_url_refuses_other_schemes_users_and_fragments() {
         use CallbackUrlError::{Fragment, Scheme, TooLong, User};
         for (text, error) in [
             ("", Scheme),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_address_is_checked_however_it_is_written() {
+    fn callback_url_literal_address_is_read_in_every_notation() {
         for (text, address) in [
             ("http://127.0.0.1/", "127.0.0.1"),
             ("http://127.1/", "127.0.0.1"),
@@ -304,7 +304,7 @@ mod tests {
     proptest! {
         /// The stored text of a URL parses to the same URL.
         #[test]
-        fn a_url_is_understood_once(text in "https?://[a-z0-9.]{1,12}(:[0-9]{1,4})?/\\PC{0,24}") {
+        fn callback_url_parses_to_itself_again(text in "https?://[a-z0-9.]{1,12}(:[0-9]{1,4})?/\\PC{0,24}") {
             if let Ok(url) = parse(&text) {
                 prop_assert_eq!(parse(url.as_str()), Ok(url));
             }

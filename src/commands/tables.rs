@@ -323,7 +323,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_training_is_a_table_of_its_figures() {
+    fn command_output_of_a_training_is_a_table_of_its_figures() {
         let job = json!({
             "learner": {"name": "perceptron", "params": {"bias": false}},
             "seed": 7,
@@ -353,7 +353,7 @@ seconds          0.500
     }
 
     #[test]
-    fn a_comparison_has_columns_and_the_reasons_below() {
+    fn command_output_of_a_comparison_is_a_table_with_unfit_reasons() {
         let job = json!({"result": {"best": 0, "learners": [
             {"name": "winnow", "errors": 1, "examples": 100, "error_rate": 0.01, "mistakes": 12, "seconds": 0.25,
              "unfit": null},
@@ -368,7 +368,7 @@ kernel-winnow is unfit: too many features
     }
 
     #[test]
-    fn predictions_are_classes_or_labels() {
+    fn command_output_of_predictions_is_class_names_or_labels() {
         let lines = "{\"prediction\":1,\"predicted_class\":\"edible\"}\n{\"prediction\":-1}\n";
         assert_eq!(predictions(lines), "edible\n-1\n");
         let explanation_of = json!({"rule": "R.", "terms": [{"weight": -2, "literals": [

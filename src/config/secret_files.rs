@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gives_a_secret_and_loses_its_newline() {
+    fn secret_file_gives_its_text_without_the_newline() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("url");
         for ending in ["", "\n", "\r\n"] {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_health_check_reads_no_secret() {
+    fn healthcheck_and_openapi_read_no_secret_file() {
         let absent = Path::new("/absent");
         for command in ["healthcheck", "openapi"] {
             assert!(read(&["halfspace", command], &[("PGPASSWORD_FILE", absent)]).is_ok());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_empty_or_endless_file_and_two_sources_are_named() {
+    fn errors_name_a_missing_empty_or_too_long_secret_file() {
         let directory = tempfile::tempdir().unwrap();
         let [empty, absent, long] =
             ["empty", "absent", "long"].map(|name| directory.path().join(name));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_help_shows_no_secret_of_a_file() {
+    fn help_shows_no_secret_of_a_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("secret");
         std::fs::write(&path, "s3cret").unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn only_secrets_have_files() {
+    fn only_secret_variables_accept_a_file() {
         let command = command_line(&[], &|_| None).unwrap();
         for (variable, is_secret) in [
             ("HALFSPACE_DATABASE_URL_FILE", true),

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn documents_of_every_length_are_written() {
+    async fn json_answers_of_every_length_are_written() {
         for length in [
             0,
             10,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_document_without_memory_is_to_be_asked_for_again() {
+    async fn long_answer_without_memory_is_503_with_its_location() {
         let memory = MemoryBudget::new(64 << 20);
         let _others = memory.try_take(52 << 20).expect("room");
         let location = [(header::LOCATION, "/v1/jobs/1")];

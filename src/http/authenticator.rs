@@ -364,7 +364,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     #[test]
-    fn a_secret_is_what_follows_bearer() {
+    fn authorization_secret_follows_bearer() {
         let read = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_little_and_grows_old() {
+    fn remembered_keys_are_bounded_and_expire() {
         let mut memory = Remembered::default();
         let now = Instant::now();
         let until = now + TRUSTED_FOR;
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_store_ends_nothing_for_a_minute() {
+    fn silent_store_keeps_a_key_valid_for_a_minute() {
         let begun = Instant::now();
         let right = Right::new(Owner::new("key_1"), Some(digest(1)), begun);
         let silent = || Err(StoreError::unavailable("silence"));
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_key_ends_the_right_of_everybody() {
+    fn first_key_ends_anonymous_access() {
         let mut memory = Remembered::default();
         let now = Instant::now();
         let open = memory.learn(KeyLookup::NoKeys, None, now).unwrap();

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_unique_and_errors() {
+    fn problem_codes_are_unique_and_have_error_statuses() {
         for code in Code::ALL {
             assert!(code.status().is_client_error() || code.status().is_server_error());
             assert_eq!(Code::find(code.name()), Some(*code));

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_another_refusal_than_none_left() {
+    fn permits_refuse_a_full_share_with_429_and_a_full_pool_with_503() {
         let permits = uploads(4);
         let held: Vec<_> = (0..2)
             .map(|_| permits.try_take(&owner(1)).expect("half"))
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_service_shares_with_nobody() {
+    fn permits_of_an_open_service_have_no_shares() {
         let permits = uploads(3);
         let everybody = Owner::anonymous();
         let held: Vec<_> = (0..3).map(|_| permits.try_take(&everybody)).collect();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_of_a_key_have_a_limit_of_their_own() {
+    fn event_stream_permits_have_a_limit_per_key() {
         let streams = OwnerPermits::new(PermitKind::EventStreams, 100, 3);
         let held: Vec<_> = (0..3).map(|_| streams.try_take(&owner(1))).collect();
         assert!(held.iter().all(Result::is_ok));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_waiter_gets_what_comes_back_or_is_refused() {
+    async fn waiting_request_gets_a_returned_permit_or_is_refused() {
         let permits = uploads(2);
         let (one, two) = (owner(1), owner(2));
         let first = permits.take(&one).await.expect("a permit");
@@ -354,7 +354,7 @@ mod tests {
         /// Requests of several keys arrive, wait, are cancelled and end. The share rule holds after each
         /// step, and no request waits for a permit that the rule allows.
         #[test]
-        fn nobody_waits_for_a_permit_that_he_may_have(
+        fn permits_never_wait_while_the_share_rule_admits(
             permits in 1_u64..12,
             steps in prop::collection::vec((0_usize..4, 0_u8..4, any::<usize>()), 0..120),
         ) {

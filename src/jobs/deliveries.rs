@@ -243,7 +243,7 @@ mod tests {
     use crate::callbacks::Allowed;
 
     #[test]
-    fn why_no_connection_came_about_is_not_told() {
+    fn delivery_errors_hide_why_a_connection_failed() {
         let address = "10.1.2.3".parse().unwrap();
         let refused = Allowed::default().check(address).unwrap_err();
         let source = || std::io::Error::other("because");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_short_and_storable() {
+    fn delivery_reason_is_cut_and_has_no_nul() {
         let reason = kept(&"a\0".repeat(1_000));
         assert_eq!(reason, "a".repeat(REASON_CHARACTERS_MAX));
     }

@@ -130,7 +130,7 @@ mod tests {
     use crate::records::Timestamp;
 
     #[test]
-    fn an_old_run_that_ends_leaves_the_newer_one_listed() {
+    fn hub_keeps_a_newer_run_when_an_older_one_ends() {
         let hub = Hub::default();
         let job = JobId::new(Timestamp::from_milliseconds(1), [1; 10]);
         let newer = Arc::new(Run::default());
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_job_stop_with_it() {
+    fn hub_stops_the_parts_of_a_job_with_it() {
         let hub = Hub::default();
         let [parent, subjob, other] =
             [1, 2, 3].map(|id| JobId::new(Timestamp::from_milliseconds(1), [id; 10]));

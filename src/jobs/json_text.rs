@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_measured_to_the_byte() {
+    fn json_length_is_measured_to_the_byte() {
         assert!(is_within(&[10, 20], 7));
         assert!(!is_within(&[10, 20], 6));
     }

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn one_key_gets_half_and_two_a_third_each() {
+    fn shares_give_one_key_half_and_two_keys_a_third_each() {
         assert_eq!(filled(8, 1, 1), [4]);
         assert_eq!(filled(64, 1, 1), [32]);
         assert_eq!(filled(9, 1, 2), [3, 3]);
@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_that_take_in_turns_get_equal_shares(
+        fn shares_of_keys_that_take_in_turns_are_equal(
             permits in 1_u64..200, weight in 1_u64..5, keys in 1_usize..12,
         ) {
             let held = filled(permits, weight, keys);
@@ -116,7 +116,7 @@ mod tests {
         /// Held and free permits always sum to the total. One key never exceeds its share, and a key without
         /// permits gets a free one.
         #[test]
-        fn no_order_of_taking_breaks_the_rule(
+        fn shares_keep_their_rule_in_any_order_of_taking(
             permits in 1_u64..40, weight in 1_u64..4,
             steps in prop::collection::vec((0_usize..6, any::<bool>()), 0..400),
         ) {

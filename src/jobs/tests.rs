@@ -223,7 +223,7 @@ fn new_job(spec: &JobSpec, seed: u64, work: CheckedTask) -> NewJob {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
+async fn unreadable_data_delay_no_other_job_and_cost_an_attempt() {
     let rig = Rig::new(JobsConfig {
         lease_seconds: 3_600,
         ..JobsConfig::default()
@@ -259,7 +259,7 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_job_whose_data_can_never_be_read_fails() {
+async fn job_with_permanently_unreadable_data_fails() {
     let rig = Rig::new(JobsConfig {
         unread_pause: Duration::ZERO,
         attempts_max: 3,
@@ -277,7 +277,7 @@ async fn a_job_whose_data_can_never_be_read_fails() {
 }
 
 #[tokio::test]
-async fn data_that_are_gone_or_changed_fail_their_job() {
+async fn missing_or_changed_data_fail_their_job() {
     let rig = Rig::new(JobsConfig::default()).await;
     let missing = rig.queued().await;
     std::fs::remove_file(rig.blob(&missing)).unwrap();
@@ -295,7 +295,7 @@ async fn data_that_are_gone_or_changed_fail_their_job() {
 }
 
 #[tokio::test]
-async fn an_insert_whose_answer_is_missing_is_repeated() {
+async fn job_insert_with_a_lost_answer_is_repeated() {
     let rig = Rig::new(JobsConfig::default()).await;
     faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
     let job = rig.queued().await;
@@ -317,7 +317,7 @@ fn keyed(fingerprint: &str) -> NewJob {
 }
 
 #[tokio::test]
-async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
+async fn job_insert_with_a_lost_answer_holds_its_idempotency_key() {
     let rig = Rig::new(JobsConfig::default()).await;
     faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
     let job = rig
@@ -340,7 +340,7 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
 }
 
 #[tokio::test]
-async fn a_key_is_kept_for_a_day() {
+async fn idempotency_key_is_kept_for_a_day() {
     let rig = Rig::new(JobsConfig::default()).await;
     rig.jobs.sweep.once().await.unwrap();
     rig.jobs
@@ -368,7 +368,7 @@ async fn a_key_is_kept_for_a_day() {
 }
 
 #[tokio::test]
-async fn the_data_of_a_job_that_may_be_stored_stay() {
+async fn job_insert_of_unknown_outcome_keeps_the_data() {
     let rig = Rig::new(JobsConfig::default()).await;
     faults::plan(
         INSERT_JOB,
@@ -390,7 +390,7 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
 }
 
 #[tokio::test]
-async fn an_end_whose_answer_is_missing_frees_the_data() {
+async fn job_end_with_a_lost_answer_deletes_the_data() {
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
     faults::plan("SET status = $5, result", &[InjectedFault::LostAnswer]);
@@ -401,7 +401,7 @@ async fn an_end_whose_answer_is_missing_frees_the_data() {
 }
 
 #[tokio::test]
-async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
+async fn suspended_job_is_requeued_after_store_errors() {
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued_endless().await;
     rig.jobs.start();
@@ -416,7 +416,7 @@ async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
 }
 
 #[tokio::test]
-async fn a_cancel_while_the_data_are_read_is_obeyed() {
+async fn cancel_is_obeyed_while_a_job_reads_its_data() {
     // No heartbeat reports the cancellation.
     let rig = Rig::new(JobsConfig {
         lease_seconds: 3_600,
@@ -440,7 +440,7 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
 }
 
 #[tokio::test]
-async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
+async fn time_limit_ends_a_computation_that_nothing_awaits() {
     let permits = Arc::new(tokio::sync::Semaphore::new(1));
     let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
     let work = new_train(endless(0.01)).work;

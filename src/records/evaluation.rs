@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_told_until_they_fill_their_room() {
+    fn evaluation_omits_scores_beyond_their_room() {
         let large = Score::from(BigInt::from(1) << 600_000);
         let wrong = |score: Score, index| WrongExample {
             index,

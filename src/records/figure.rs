@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_is_none_is_refused_where_it_stands() {
+    fn figure_points_at_an_unknown_or_wrong_parameter() {
         let refused = |params| {
             let error = FIGURES[0].spec_with(&object(params)).expect_err("refused");
             (error.pointer().to_owned(), error.to_string())

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_values_of_the_last_field_change_first() {
+    fn grid_varies_the_last_field_first() {
         let spec = grid(json!({"seed": [7, 8], "learner.params.eta": [1, 2, 3]}));
         assert_eq!(spec.trainings(), Ok(6));
         let cell = |number| {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_fields_are_made_where_there_are_none() {
+    fn grid_creates_missing_nested_fields() {
         let spec = grid(json!({"learner.params.kernel.max_literals": [2], "stop.max_passes": [9]}));
         let train = spec.cell(0).unwrap().train;
         assert_eq!(train.learner.params["kernel"], json!({"max_literals": 2}));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_grid_is_refused_at_its_place() {
+    fn grid_points_at_malformed_fields() {
         for (over, pointer) in [
             (json!({}), ""),
             (json!({"seed": []}), "/seed"),
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_field_has_from_the_grid_is_pointed_at() {
+    fn grid_cell_points_at_the_value_of_a_field() {
         let spec =
             grid(json!({"learner.params.kernel": [{}, {"max_literals": 1}], "seed": [1, 2]}));
         let cell = spec.cell(2).unwrap();
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_seconds_take_the_place_of_the_one_of_the_training() {
+    fn grid_max_seconds_replaces_that_of_the_training() {
         let mut spec = grid(json!({"stop.max_seconds": [1, 50, 2]}));
         spec.train.stop.max_seconds = Seconds::try_from(1e6).ok();
         assert_eq!(spec.seconds_max().map(|seconds| seconds.get()), Some(50.0));
@@ -450,14 +450,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_training_is_shown_in_short() {
+    fn grid_cell_label_is_cut() {
         let spec = grid(json!({"learner.params.initial": ["\u{e9}".repeat(1_000)]}));
         let shown = spec.cell(0).unwrap().shown();
         assert_eq!(shown.chars().count(), SHOWN_MAX + 3, "{shown}");
     }
 
     #[test]
-    fn a_field_of_many_names_is_refused_before_it_is_nested() {
+    fn grid_refuses_a_field_of_too_many_names() {
         let field = format!("learner.params{}", ".a".repeat(100_000));
         let refused = grid(json!({field.clone(): [1]})).cell(0).unwrap_err();
         assert_eq!(refused.pointer, format!("/{field}/0"));
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn long_requests_of_many_trainings_are_refused_together() {
+    fn grid_refuses_too_much_text_over_all_trainings() {
         // A request has at most 4 MiB of text, and 2 x 10 trainings of 3 MiB still fit.
         let initial = "0".repeat(3 << 20);
         let over = |seeds: Range<u32>| {
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_has_the_smallest_share_of_errors_then_the_fewest_mistakes() {
+    fn best_training_has_the_fewest_errors_then_the_fewest_mistakes() {
         let judged = |list: &[(u64, u64, u64)]| {
             let numbered = list.iter().zip(0..);
             let judged = numbered.map(|(&(errors, examples, mistakes), number)| {

@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_survives_the_round_trip() {
+    fn every_hypothesis_survives_the_round_trip() {
         let bits = BitVector::from_bit_string(b"1011").expect("bits");
         let integer = IntegerWeights::new(Reading::Unsigned, vec![3, -4], Some(1));
         let real = RealWeights::new(None, vec![0.1, -2.0], None);
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_does_not_add_up_is_refused() {
+    fn hypothesis_document_with_contradictory_fields_is_refused() {
         for text in [
             r#"{"kind": "binary-weights", "n": 3, "weights": "1011"}"#,
             r#"{"kind": "binary-weights", "n": 4, "weights": "1012"}"#,

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_value_round_trip() {
+    fn id_survives_the_round_trip() {
         for byte in [0, 0x5a, 0xff] {
             let id = job_id(1_700_000_000_000, byte);
             let text = id.to_string();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_time_order_as_value_and_as_text() {
+    fn ids_are_in_order_of_time() {
         let ids = [
             job_id(-5, 9),
             job_id(1, 0xff),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_one_spelling_is_accepted() {
+    fn id_accepts_only_the_canonical_spelling() {
         let good = job_id(1_700_000_000_000, 0x33).to_string();
         let body = &good[4..];
         let hyphenated = Uuid::try_parse(body).unwrap().hyphenated().to_string();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_accepts_what_parsing_accepts() {
+    fn id_schema_accepts_what_parsing_accepts() {
         use utoipa::PartialSchema;
         let schema = serde_json::to_value(JobId::schema()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_statement_names_the_candidates_and_the_reason_of_a_doubt() {
+    fn interval_statement_names_candidates_and_the_reason_of_a_doubt() {
         let counted = Training {
             errors: 3,
             examples: 9,

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_name_in_json_and_in_text() {
+    fn status_has_one_name_in_json_and_in_text() {
         for status in Status::ALL {
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
             assert_eq!(status.as_str().parse(), Ok(status));

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_lineage_rules_nothing_out() {
+    fn cut_lineage_certifies_no_new_data() {
         let mut lineage = Lineage::nothing();
         for data in 0..LINEAGE_MAX {
             lineage.add(None, Some(&format!("{data:04}")));

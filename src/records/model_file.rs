@@ -169,7 +169,7 @@ mod tests {
     /// Files outlive the program that wrote them. A change of this digest would make all existing files
     /// unreadable. JSON writers disagree on the form of the numbers used here.
     #[test]
-    fn the_digest_of_a_model_never_changes() {
+    fn model_digest_never_changes() {
         let model: ModelDocument = serde_json::from_value(json!({
             "params": {"reading": "signed", "bias": true, "alpha": 1e300, "order": {"b": 1, "a": 2}},
             "seed": 9_007_199_254_740_991_u64, "data_sha256": null, "examples": 12, "mistakes": 3,

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_feature_of_another_name_is_told() {
+    fn error_names_the_first_feature_of_another_name() {
         let own = of(Some(names(&["a", "b", "c"])), None);
         assert_eq!(own.check_features(None), Ok(()));
         assert_eq!(own.check_features(Some(&names(&["a", "b", "c"]))), Ok(()));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn data_get_the_labels_of_the_model() {
+    fn class_names_of_data_are_mapped_to_those_of_the_model() {
         let pair = |[negative, positive]: [&str; 2]| {
             Classes::new(Some(negative.to_owned()), positive.to_owned())
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_not_kept() {
+    fn names_beyond_names_bytes_max_are_not_kept() {
         let long = vec!["x".repeat(NAMES_BYTES_MAX / 2); 2];
         assert!(of(Some(long.clone()), None).kept().features.is_some());
         let longer = [long, names(&["y"])].concat();

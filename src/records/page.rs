@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_kept_within_bounds() {
+    fn page_limit_is_clamped() {
         for (asked, kept) in [(0, 1), (1, 1), (100, 100), (101, 100), (u32::MAX, 100)] {
             assert_eq!(Page::<JobKind>::new(asked, None).limit(), kept);
         }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_next_page_is_named_only_when_there_is_one() {
+    fn page_names_the_next_page_only_if_it_exists() {
         let page = Page::new(2, None);
         for (count, next) in [(0, None), (2, None), (3, Some(Cursor { last: id(2) }))] {
             let slice = Slice::from_one_more((1..=count).map(id).collect(), &page, |id| *id);

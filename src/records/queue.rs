@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_has_its_condition() {
+    fn queue_wait_reasons_have_their_conditions() {
         use WaitsFor::*;
         let job = WaitingJob {
             id: id(1),

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_double() {
+    fn schedule_levels_double_their_seconds() {
         let demand = |seconds| Demand {
             seconds,
             memory_bytes: 0,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn another_owner_interrupts_from_a_lead_and_precedes_without() {
+    fn other_owner_interrupts_only_from_a_lead_but_precedes_without() {
         let behind = |lead: f64| JobsAhead {
             virtual_seconds: 100.0,
             own: None,
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_is_twenty_switches_and_two_seconds_at_least() {
+    fn schedule_slice_is_twenty_switches_and_at_least_two_seconds() {
         assert_eq!(slice_seconds(SLICE_SECONDS_MIN, 0.0), 2.0);
         assert_eq!(slice_seconds(SLICE_SECONDS_MIN, 0.5), 10.0);
     }

@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_readers_would_round_is_text() {
+    fn whole_numbers_from_2_to_the_53_are_text() {
         let limit = BigInt::from(1_u64 << 53);
         assert_eq!(whole_number(&(&limit - 1)), 9_007_199_254_740_991_i64);
         assert_eq!(whole_number(&limit), "9007199254740992");

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_come_back_as_they_were_packed() {
+    fn session_examples_survive_packing() {
         for n in [1, 7, 8, 9, 64, 65, 130] {
             let mut matrix = BitMatrix::new(n);
             let mut values = Vec::new();

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_with_milliseconds_and_z() {
+    fn timestamp_is_written_with_milliseconds_and_z() {
         for (milliseconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (1_700_000_000_007, "2023-11-14T22:13:20.007Z"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_offsets_are_read_and_finer_digits_cut() {
+    fn timestamp_reads_other_offsets_and_cuts_finer_digits() {
         let expected = Timestamp::from_milliseconds(1_700_000_000_007);
         for text in [
             "2023-11-15T00:13:20.0079999+02:00",

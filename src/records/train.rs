@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_out_of_range_are_refused_by_their_type() {
+    fn training_numbers_out_of_range_are_refused() {
         for text in ["0", "1", "-0.5", "1e99"] {
             assert!(serde_json::from_str::<Share>(text).is_err(), "{text}");
         }
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_without_end_are_refused() {
+    fn learner_parameters_beyond_their_limit_are_refused() {
         let spec = |value: &str| {
             let text = format!(r#"{{"name": "x", "params": {{"a": {value}}}}}"#);
             serde_json::from_str::<LearnerSpec>(&text)
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_refused() {
+    fn training_with_unknown_fields_is_refused() {
         assert!(serde_json::from_str::<StopSpec>(r#"{"max_pases": 1}"#).is_err());
         assert!(serde_json::from_str::<LearnerSpec>(r#"{"name": "x", "param": {}}"#).is_err());
     }

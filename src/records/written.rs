@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_those_that_are_written() {
+    fn parameters_keep_decimals_as_written() {
         for (written, kept) in [
             (r#"{"alpha": 1.7}"#, json!({"alpha": "1.7"})),
             (r#"{"alpha": "1.7"}"#, json!({"alpha": "1.7"})),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_decimals_of_a_grid_are_written_too() {
+    fn grid_keeps_decimals_as_written() {
         let text = r#"{"learner": {"name": "winnow"}, "over": {
             "learner.params.alpha": [1.7, 2, "1.4"], "learner.params.eta": [0.1], "seed": [1]}}"#;
         let request: Request = serde_json::from_str(text).expect("a request");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused_as_before() {
+    fn malformed_parameters_are_refused() {
         let long = format!(r#"{{"alpha": [{}0]}}"#, "0,".repeat(3 << 20));
         for params in [r#"{"alpha": }"#, "[]", "3", long.as_str()] {
             let text = format!(r#"{{"learner": {{"name": "winnow", "params": {params}}}}}"#);

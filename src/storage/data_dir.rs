@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_is_alone_and_the_second_is_not() {
+    fn data_dir_is_alone_only_in_the_first_process() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a").join("b");
         let mut first = DataDir::open(&path).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_comes_in_when_the_first_shares() {
+    fn data_dir_opens_a_second_time_when_the_first_shares() {
         let parent = tempfile::tempdir().unwrap();
         let mut first = DataDir::open(parent.path()).unwrap();
         std::thread::scope(|scope| {
@@ -199,7 +199,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn directory_and_files_are_for_their_owner_only() {
+    fn data_dir_is_accessible_to_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let parent = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_file_cannot_be_seen() {
+    fn data_dir_scratch_file_has_no_name() {
         use std::io::{Read, Seek, Write};
         let parent = tempfile::tempdir().unwrap();
         let open = DataDir::open(parent.path()).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_its_place_is_an_error() {
+    fn data_dir_refuses_a_file_in_its_place() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("data");
         std::fs::write(&path, b"not a directory").unwrap();

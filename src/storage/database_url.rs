@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_read_and_never_shown_whole() {
+    fn database_url_is_read_and_shown_without_its_password() {
         let read = |text: &str| text.parse::<DatabaseUrl>().unwrap();
         assert!(matches!(
             read("sqlite").place(None),

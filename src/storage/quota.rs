@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_place_is_given_and_no_more() {
+    fn quota_admits_up_to_its_limit() {
         let one = Usage {
             jobs_queued: 1,
             ..Usage::default()
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_a_crowd_or_not() {
+    fn quota_near_limit_is_found_for_several_requests() {
         let one = Usage {
             jobs_queued: 1,
             ..Usage::default()

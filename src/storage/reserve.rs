@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_room_is_given_up_and_taken_back() {
+    async fn reserve_is_released_and_made_again() {
         let directory = tempfile::tempdir().unwrap();
         let reserve = Reserve::beside(&directory.path().join("db"));
         assert!(!reserve.release());
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_full_where_room_cannot_be_taken_otherwise() {
+    fn reserve_file_can_be_filled_by_writing() {
         let file = tempfile::tempfile().unwrap();
         fill_up(&file).unwrap();
         assert_eq!(file.metadata().unwrap().len(), BYTES);

@@ -343,7 +343,7 @@ mod tests {
     use crate::http::problem::Occurrence;
 
     #[test]
-    fn a_preference_is_found_among_others() {
+    fn prefer_wait_is_found_among_other_preferences() {
         let wait = |text: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert("prefer", HeaderValue::from_static(text));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_given_twice_is_refused() {
+    fn query_with_a_repeated_name_is_refused() {
         assert!(query_pairs(Some("a=1&b=%20x&a=2")).is_err());
         assert!(query_pairs(Some("a=x%00")).is_err());
         let pairs = query_pairs(Some("a=1&b=%20x")).expect("pairs");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_has_so_many_pairs() {
+    fn query_is_limited_to_query_pairs_max() {
         let query = |pairs: u64| {
             let pairs = (0..pairs).map(|number| format!("name{number}=1"));
             pairs.collect::<Vec<_>>().join("&")

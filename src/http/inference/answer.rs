@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_are_never_longer_than_their_limit() {
+    fn inference_tensors_are_never_longer_than_their_limit() {
         let lists = ["[-1,-1,1,1,1", r#"["-3","-1","1","3","3""#];
         for (names, is_binary, length) in [
             (&BOTH[..], false, lists.concat().len()),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_is_exact_text() {
+    fn inference_score_is_exact_text() {
         let half = Score::Fraction {
             numerator: 1.into(),
             denominator: 2_u32.into(),

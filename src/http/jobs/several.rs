@@ -216,7 +216,7 @@ mod tests {
     use crate::storage::StoreError;
 
     #[test]
-    fn a_silent_store_is_asked_once_and_damage_concerns_one_job() {
+    fn mass_request_stops_at_a_silent_store_but_not_at_damage() {
         let id = "job_0198c1a5e0f77b3c9d2e4f5061728394".parse::<JobId>();
         let id = id.expect("an id");
         let mut outcomes = Outcomes::default();

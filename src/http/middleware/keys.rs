@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_the_operators_needs_no_key() {
+    fn operator_paths_need_no_key() {
         for path in ["/v1", "/v1/jobs", "/v2/health/live", "/v1/none"] {
             assert!(needs_key(path), "{path}");
         }

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_come_out_as_they_went_in() {
+    async fn answer_lines_keep_text_and_order() {
         let (writer, mut reader) = ends(1 << 20);
         let mut sent = Vec::new();
         for line in 0..20_000 {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_writes_waits_for_who_reads() {
+    async fn answer_lines_writer_waits_for_the_reader() {
         let (writer, mut reader) = ends(100);
         for _ in 0..10 {
             writer.write(vec![b'x'; 10]).await.unwrap();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_reads_no_more_stops_who_writes() {
+    async fn dropped_reader_stops_the_writer_of_answer_lines() {
         let cancel_on_drop = CancelOnDrop::default();
         let stop = cancel_on_drop.flag();
         let (writer, reader) = answer_lines(10, cancel_on_drop);
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_refused_at_once_is_no_answer() {
+    async fn answer_lines_that_fail_first_begin_with_a_problem() {
         let (writer, mut reader) = ends(10);
         writer.fail(Problem::not_found("model"), &Occurrence::default());
         assert_eq!(reader.begun().await, Err(Problem::not_found("model")));

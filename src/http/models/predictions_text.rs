@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_never_longer_than_its_limit() {
+    fn predictions_are_never_longer_than_their_limit() {
         let scores = [(1_i64 << 53).into(), (-0.5).into(), (-7_i64).into()];
         let whole = r#"{"predictions":[1,-1,-1],"predicted_classes":null,"scores":["9007199254740992",-0.5,-7]}"#;
         let bare = r#"{"predictions":[1,-1,-1],"predicted_classes":null,"scores":null}"#;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_scores_beyond_numbers_are_text() {
+    fn predictions_write_scores_beyond_numbers_as_text() {
         let decision = |score| Decision::new(score, true);
         let large = Score::from(-BigInt::from(1_u128 << 64));
         let half = Score::Fraction {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_have_names_and_the_table_is_told_if_there_is_room() {
+    fn predictions_name_classes_and_state_the_table_if_it_fits() {
         let names = class_texts(&["not \"so\"".to_owned(), "so".to_owned()]);
         let whole = r#"{"predictions":[1,-1],"predicted_classes":["so","not \"so\""],"scores":[2,-3],"table":{}}"#;
         for (bytes_max, expected) in [
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_an_object() {
+    fn prediction_line_is_a_json_object() {
         let mut text = Vec::new();
         push_line(&mut text, &(-7_i64).into(), None);
         push_line(&mut text, &0.5.into(), None);

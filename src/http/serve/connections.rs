@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_longest_blocked_goes_first_and_then_the_longest_idle() {
+    async fn connections_drop_the_longest_blocked_then_the_longest_idle() {
         let connections = Connections::new(6);
         let held = [(); 3].map(|()| connections.admit(Some(A)));
         for (index, one) in held.iter().enumerate() {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_is_being_answered_gets_the_reserve_and_loses_nothing() {
+    async fn busy_client_at_its_share_gets_the_reserve_of_connections() {
         let connections = Connections::new(4);
         let held = [(); 2].map(|()| connections.admit(Some(A)));
         let exchanges = held.each_ref().map(|one| one.activity().begin());
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_service_admits_everybody_and_proxies_have_no_share() {
+    async fn full_connections_admit_new_clients_and_proxies_have_no_share() {
         let connections = Connections::new(4);
         let proxied: Vec<_> = (0..4).map(|_| connections.admit(None)).collect();
         let exchanges: Vec<_> = proxied.iter().map(|one| one.activity().begin()).collect();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_of_ipv6_are_told_apart_by_64_bits() {
+    fn connections_count_ipv6_clients_by_64_bits() {
         let address = |text: &str| network(text.parse().unwrap());
         assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:2"));
         assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_trusted_for_a_while_and_only_its_owner_is() {
+    fn model_cache_trusts_a_model_for_its_owner_and_for_a_while() {
         let (cache, record) = (ModelCache::default(), record(1, 10));
         let (owner, other, id) = (
             &record.summary.owner,
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_longest_ago_makes_room() {
+    fn model_cache_drops_the_least_recently_used() {
         let cache = ModelCache::default();
         let begun = Instant::now();
         let all: Vec<Model> = (0..5).map(|number| record(number, 15 << 20)).collect();

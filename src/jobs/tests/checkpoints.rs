@@ -28,7 +28,7 @@ impl Rig {
 }
 
 #[tokio::test]
-async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
+async fn job_continues_when_its_checkpoints_find_no_room() {
     let rig = Rig::new(often()).await;
     let id = rig.queued_endless().await.id;
     faults::plan("INSERT INTO checkpoints", &[InjectedFault::Full]);
@@ -65,7 +65,7 @@ async fn a_damaged_checkpoint_makes_a_job_begin_from_the_beginning() {
 }
 
 #[tokio::test]
-async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
+async fn job_with_an_unavailable_checkpoint_is_retried_later() {
     let rig = Rig::new(often()).await;
     let id = rig.queued().await.id;
     let lease = rig.claim(3_600).await.lease;

@@ -72,7 +72,7 @@ fn reader(dataset: &Dataset) -> NewJob {
 }
 
 #[tokio::test]
-async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
+async fn dataset_insert_of_unknown_outcome_keeps_the_blob() {
     let rig = Rig::new(JobsConfig::default()).await;
     // The first answer is missing, and the insert is repeated.
     faults::plan("INSERT INTO datasets", &[InjectedFault::LostAnswer]);
@@ -106,7 +106,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
 
 /// A process that is killed between the two deletions leaves a blob, never a row without a blob.
 #[tokio::test]
-async fn the_row_goes_before_the_blob_and_the_sweep_takes_the_blob() {
+async fn dataset_row_is_deleted_before_its_blob() {
     let rig = Rig::new(JobsConfig::default()).await;
     let (kept, gone) = (rig.dataset().await, rig.dataset().await);
     let owner = Owner::anonymous();

@@ -147,7 +147,7 @@ fn check(what: &str, work: &CheckedTask) {
 }
 
 #[test]
-fn every_learner_keeps_to_its_bound() {
+fn every_learner_keeps_to_its_memory_bound() {
     let resident = 64 * MIB;
     let (dense, wide, numbers) = (boolean(65, 4_000), boolean(4_001, 500), real(40, 1_000));
     // Few features are active, as kernel Winnow expects.
@@ -179,7 +179,7 @@ fn every_learner_keeps_to_its_bound() {
 }
 
 #[test]
-fn every_question_about_a_sample_keeps_to_its_bound() {
+fn every_question_about_a_sample_keeps_to_its_memory_bound() {
     for (name, data) in [
         ("separability", boolean(40, 400)),
         ("separability", boolean(600, 300)),
@@ -205,7 +205,7 @@ fn every_question_about_a_sample_keeps_to_its_bound() {
 }
 
 #[test]
-fn an_evaluation_keeps_to_its_bound() {
+fn evaluation_keeps_to_its_memory_bound_for_each_kind() {
     for learner in ["kernel-perceptron", "perceptron", "directed-drift"] {
         evaluation_keeps_to_its_bound(learner);
     }
@@ -237,7 +237,7 @@ fn evaluation_keeps_to_its_bound(learner: &str) {
 }
 
 #[tokio::test]
-async fn a_job_that_can_never_fit_is_refused() {
+async fn job_that_never_fits_in_memory_is_refused() {
     let rig = Rig::new(with_memory(4 * MIB)).await;
     let new = |rows| {
         let task = json!({"train": {"learner": {"name": "perceptron"}, "stop": {"max_passes": 1}, "trace": false}});
@@ -268,7 +268,7 @@ fn with_memory(bytes: u64) -> JobsConfig {
 }
 
 #[tokio::test]
-async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
+async fn claim_passes_over_a_job_that_does_not_fit_in_memory_now() {
     for is_patient in [true, false] {
         let config = JobsConfig {
             passed_over_max: Duration::from_secs(if is_patient { 3_600 } else { 0 }),

@@ -14,7 +14,7 @@ async fn reason(rig: &Rig, id: JobId) -> WaitsFor {
 }
 
 #[tokio::test]
-async fn a_job_waits_for_its_process_its_pause_and_its_disk() {
+async fn queue_place_names_worker_pause_and_disk() {
     let rig = Rig::new(JobsConfig::default()).await;
     let id = rig.queued().await.id;
     assert_eq!(reason(&rig, id).await, WaitsFor::NoWorker);
@@ -45,7 +45,7 @@ async fn a_job_waits_for_its_process_its_pause_and_its_disk() {
 }
 
 #[tokio::test]
-async fn a_job_that_a_worker_has_taken_is_about_to_start() {
+async fn queue_place_of_a_claimed_job_is_about_to_start() {
     let rig = Rig::new(JobsConfig::default()).await;
     let queued = rig.queued().await;
     rig.claim(3_600).await;

@@ -108,7 +108,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
 }
 
 #[tokio::test]
-async fn a_job_without_a_waiting_one_never_yields() {
+async fn job_yields_to_no_later_job_of_the_same_length() {
     let rig = Rig::new(hasty(1)).await;
     rig.jobs.start();
     let job = rig.submit(new_train(endless(0.3))).await;
@@ -153,7 +153,7 @@ async fn suspects_of_one_death_run_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_refused_suspect_leaves_the_solitude_of_the_other_one() {
+async fn refused_suspect_keeps_the_solitude_of_the_first_one() {
     let rig = Rig::new(hasty(2)).await;
     let begin = || Solitude::begin(&rig.jobs.worker, Alone { death_seconds: 0.0 });
     let has_suspect = || rig.jobs.worker.has_suspect.load(Ordering::Relaxed);

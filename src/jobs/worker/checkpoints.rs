@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_is_opened_by_its_own_job_alone() {
+    fn checkpoint_is_opened_only_by_its_own_job() {
         let sealed = left().seal(&job());
         assert_eq!(Checkpoint::open(&job(), &sealed), Some(left()));
         let others = [
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn no_damaged_byte_is_overlooked() {
+    fn checkpoint_with_any_damaged_bit_is_refused() {
         let sealed = left().seal(&job());
         for at in 0..sealed.len() {
             assert_eq!(Checkpoint::open(&job(), &sealed[..at]), None);
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seconds_of_earlier_attempts_count() {
+    fn checkpoint_restores_the_seconds_of_earlier_attempts() {
         let mut start_state = StartState::of(job().id, StopFlag::default());
         start_state.resume(left());
         let stopwatch = &start_state.checkpoints.stopwatch;

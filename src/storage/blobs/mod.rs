@@ -350,7 +350,7 @@ mod tests {
 
     /// Properties of a folder beyond the contract of all places for blobs (`tests/store/blobs/contract.rs`).
     #[tokio::test]
-    async fn a_folder_outlives_its_process_and_keeps_no_empty_directory() {
+    async fn blob_folder_survives_reopening_and_keeps_no_empty_directory() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("blobs");
         let blobs = Blobs::local(&root).unwrap();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_stay_inside() {
+    async fn blob_keys_stay_inside_the_folder() {
         let directory = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(directory.path()).unwrap();
         for bad in ["../outside", "a/../../b", "a//b"] {

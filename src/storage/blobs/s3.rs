@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_setting_is_named_and_not_shown() {
+    fn s3_error_names_a_wrong_setting_without_its_value() {
         assert_eq!(refused(|_| {}), None);
         let told = refused(|access| access.secret_access_key = Some(SecretString::default()));
         assert!(told.unwrap().contains("AWS_SECRET_ACCESS_KEY"));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_answer_code_and_message_are_told_and_nothing_else() {
+    fn s3_error_shows_only_code_and_message_of_an_answer() {
         let answer = "Error performing GET http://h/b in 3ms - Server returned non-2xx status code: \
             403 Forbidden: <?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code>\
             <Message>The signature does not match.</Message>\

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_an_interrupted_write_left_is_in_nobodys_way() {
+    async fn unfinished_blobs_are_not_listed_and_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let (blobs, left) = with_unfinished(directory.path()).await;
         assert_eq!(blobs.list("").await.unwrap().len(), 1);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_still_stays() {
+    async fn unfinished_blobs_that_are_still_written_stay() {
         let directory = tempfile::tempdir().unwrap();
         let (blobs, left) = with_unfinished(directory.path()).await;
         let written_at = modified_at(&left[0]).unwrap().milliseconds();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_read() {
+    fn blob_url_is_read_as_its_location() {
         assert_eq!(read("folder").place(), Ok(BlobLocation::DataDir));
         let folder = BlobLocation::Folder("/srv/blobs".into());
         assert_eq!(read("file:///srv/blobs").place(), Ok(folder));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_not_shown() {
+    fn blob_url_error_does_not_show_the_url() {
         let long = format!("s3://half/{}", "a".repeat(401));
         for wrong in [
             "",

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_socket_is_asked_again_until_the_time_to_acquire_ends() {
+    async fn postgres_connect_retries_a_full_socket_until_its_timeout() {
         let full = || Err(sqlx::Error::Io(io::ErrorKind::WouldBlock.into()));
         let mut calls = 0;
         let call = || {

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_told_apart() {
+    fn postgres_error_states_have_their_classes() {
         for (state, expected) in [
             ("53100", ErrorClass::Full),
             ("53300", ErrorClass::Unavailable),

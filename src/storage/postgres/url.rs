@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_shown_without_its_password() {
+    fn postgres_url_is_shown_without_its_password() {
         for (text, shown) in [
             (
                 "postgres://ada:s3cret@db.example:5433/half",
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_address_is_refused_without_telling_the_password() {
+    fn wrong_postgres_url_is_refused_without_its_password() {
         for text in [
             // An unencoded password changes the meaning of the address.
             "postgres://ada:12/s3cret@db.example/half",

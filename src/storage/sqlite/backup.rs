@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_came_and_went_goes_from_the_copy_with_all_that_needs_it() {
+    async fn backup_copy_removes_the_rows_that_need_a_lost_blob() {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
         let _opening = connect::lock_for_opening(from.clone()).await.unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_store_has_no_version() {
+    async fn schema_version_of_an_empty_or_foreign_file_is_none_or_corrupt() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
         std::fs::write(&path, b"").unwrap();

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_later_schema_keeps_the_rows_and_the_program_that_serves_them() {
+    async fn later_migration_keeps_rows_and_the_running_program() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
         let store = open(&path).await.unwrap();

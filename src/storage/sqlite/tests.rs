@@ -42,7 +42,7 @@ async fn number(pool: &SqlitePool, statement: &'static str) -> i64 {
 }
 
 #[tokio::test]
-async fn a_file_of_another_program_is_refused_and_stays_as_it_was() {
+async fn sqlite_file_of_another_program_is_refused_unchanged() {
     for statement in [
         "CREATE TABLE notes (text TEXT)",
         "CREATE TABLE jobs (id TEXT)",
@@ -65,7 +65,7 @@ async fn a_file_of_another_program_is_refused_and_stays_as_it_was() {
 }
 
 #[tokio::test]
-async fn commits_are_durable_and_readers_do_not_write() {
+async fn sqlite_commits_are_durable_and_readers_read_only() {
     let directory = tempfile::tempdir().unwrap();
     let (_store, writer, readers) = opened(directory.path()).await;
     let mode = sqlx::query("PRAGMA journal_mode")
@@ -86,7 +86,7 @@ async fn commits_are_durable_and_readers_do_not_write() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_for_their_owner_only() {
+async fn sqlite_files_are_accessible_to_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let (store, ..) = opened(directory.path()).await;
@@ -106,7 +106,7 @@ async fn files_are_for_their_owner_only() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_kind_is_corrupt() {
+async fn sqlite_reports_a_file_of_another_kind_as_corrupt() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");
     std::fs::write(&path, "no database ".repeat(1_000)).unwrap();
@@ -120,7 +120,7 @@ async fn a_file_of_another_kind_is_corrupt() {
 }
 
 #[tokio::test]
-async fn a_full_store_says_so_and_works_again_when_there_is_room() {
+async fn full_sqlite_store_works_again_when_there_is_room() {
     let directory = tempfile::tempdir().unwrap();
     let (store, writer, _) = opened(directory.path()).await;
     store.insert_job(&job(1), None).await.unwrap();
@@ -145,7 +145,7 @@ async fn a_full_store_says_so_and_works_again_when_there_is_room() {
 }
 
 #[tokio::test]
-async fn without_its_reserve_a_store_takes_in_what_frees_room_and_nothing_new() {
+async fn sqlite_without_its_reserve_accepts_only_what_frees_room() {
     let directory = tempfile::tempdir().unwrap();
     let (store, ..) = opened(directory.path()).await;
     let owner = Owner::anonymous();
@@ -172,7 +172,7 @@ async fn without_its_reserve_a_store_takes_in_what_frees_room_and_nothing_new() 
 }
 
 #[tokio::test]
-async fn rows_are_taken_in_where_others_were_deleted() {
+async fn sqlite_reuses_the_room_of_deleted_rows() {
     let directory = tempfile::tempdir().unwrap();
     let (store, ..) = opened(directory.path()).await;
     let owner = Owner::anonymous();

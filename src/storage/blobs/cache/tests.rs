@@ -126,7 +126,7 @@ impl CacheRig {
 }
 
 #[tokio::test]
-async fn many_readers_of_one_blob_fetch_it_once() {
+async fn cache_fetches_a_blob_once_for_many_readers() {
     let rig = CacheRig::new(1_000, 0);
     let path = rig.put("a", 300).await;
     let opened = futures_util::future::join_all((0..8).map(|_| rig.open(&path)));
@@ -147,7 +147,7 @@ async fn many_readers_of_one_blob_fetch_it_once() {
 }
 
 #[tokio::test]
-async fn the_blob_that_was_not_used_for_longest_leaves() {
+async fn cache_drops_the_least_recently_used_blob() {
     let rig = CacheRig::new(1_000, PARTS);
     let [a, b, c] = [
         rig.put("a", 400).await,
@@ -167,7 +167,7 @@ async fn the_blob_that_was_not_used_for_longest_leaves() {
 }
 
 #[tokio::test]
-async fn who_finds_no_room_in_time_is_told_the_limit() {
+async fn cache_without_room_in_time_names_its_limit() {
     let mut rig = CacheRig::new(1_000, PARTS);
     let inner = Arc::get_mut(&mut rig.cache.0).unwrap();
     inner.space_timeout = Duration::ZERO;
@@ -183,7 +183,7 @@ async fn who_finds_no_room_in_time_is_told_the_limit() {
 }
 
 #[tokio::test]
-async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
+async fn cache_keeps_a_blob_being_read_and_others_wait_for_room() {
     let rig = CacheRig::new(1_000, PARTS);
     let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
     let reader = rig.opened(&a).await;
@@ -196,7 +196,7 @@ async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
 }
 
 #[tokio::test]
-async fn a_blob_larger_than_the_cache_is_refused_by_name() {
+async fn cache_refuses_a_larger_blob_and_names_its_limit() {
     let rig = CacheRig::new(1_000, PARTS);
     let path = rig.put("a", 1_001).await;
     let error = rig.open(&path).await.unwrap_err();
@@ -209,7 +209,7 @@ async fn a_blob_larger_than_the_cache_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_fetch_that_breaks_off_is_begun_anew_by_the_next() {
+async fn cache_fetch_that_breaks_off_is_begun_anew() {
     let rig = CacheRig::new(1_000, 0);
     let path = rig.put("a", 300).await;
     // The caller is dropped.
@@ -235,7 +235,7 @@ async fn a_fetch_that_breaks_off_is_begun_anew_by_the_next() {
 }
 
 #[tokio::test]
-async fn so_many_files_are_held_and_no_more() {
+async fn cache_holds_at_most_files_max() {
     let rig = CacheRig::new(1_000_000, PARTS);
     for number in 0..=FILES_MAX {
         let path = rig.put(&number.to_string(), 1).await;

@@ -553,7 +553,7 @@ const CELLS: &[Cell] = &[
 ];
 
 #[test]
-fn there_is_no_claim_without_ground_and_honest_runs_claim() {
+fn confidence_is_claimed_only_with_ground() {
     for cell in CELLS {
         cell.check(12);
     }
@@ -577,7 +577,7 @@ fn stopped_share(runs: u64) -> (u64, u64) {
 }
 
 #[test]
-fn confidence_is_of_all_runs_and_not_of_those_that_stop() {
+fn confidence_bounds_wrong_stops_over_all_runs() {
     let runs = 400;
     let (stopped, wrong) = stopped_share(runs);
     assert!(stopped > 0);
@@ -587,7 +587,7 @@ fn confidence_is_of_all_runs_and_not_of_those_that_stop() {
 
 #[test]
 #[ignore = "the long form, minutes: scripts/coverage"]
-fn the_long_form_of_claims() {
+fn confidence_claims_hold_in_the_long_form() {
     for cell in CELLS {
         cell.check(2_000);
     }

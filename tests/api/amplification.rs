@@ -114,7 +114,7 @@ fn refused_for_its_ratio(answer: &Answer, about: &str) {
 }
 
 #[tokio::test]
-async fn three_gibibytes_of_newlines_in_98_kilobytes_cost_next_to_nothing() {
+async fn bomb_of_newlines_is_refused_at_the_ratio_on_every_route() {
     let directory = tempfile::tempdir().unwrap();
     let attack = Attack::on(Program::start(directory.path(), &[])).await;
     for (coding, bomb) in [("zstd", zstd_bomb("\n")), ("gzip", gzip_bomb("\n"))] {
@@ -134,7 +134,7 @@ async fn three_gibibytes_of_newlines_in_98_kilobytes_cost_next_to_nothing() {
 
 /// Without the limit of the ratio the service skips the empty lines. Only their decompression takes time.
 #[tokio::test]
-async fn empty_lines_cost_no_more_than_to_decompress_them() {
+async fn empty_lines_cost_only_their_decompression() {
     let directory = tempfile::tempdir().unwrap();
     let settings = [
         "--decompression-ratio-max",
@@ -161,7 +161,7 @@ async fn empty_lines_cost_no_more_than_to_decompress_them() {
 }
 
 #[tokio::test]
-async fn the_ratio_is_a_setting_and_a_limit() {
+async fn decompression_ratio_max_is_a_setting_and_a_limit() {
     let settings = [
         "--decompression-ratio-max",
         "20",
@@ -249,7 +249,7 @@ async fn sessions_keep_sparse_rows_and_questions_about_all_rows_count_the_packed
 
 /// 240 MB of stored rows in about 60 KB.
 #[tokio::test]
-async fn stored_bytes_have_a_ratio_to_the_bytes_sent() {
+async fn stored_ratio_max_bounds_stored_bytes_by_bytes_sent() {
     let directory = tempfile::tempdir().unwrap();
     let attack = Attack::on(Program::start(directory.path(), &[])).await;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -275,7 +275,7 @@ async fn stored_bytes_have_a_ratio_to_the_bytes_sent() {
 }
 
 #[tokio::test]
-async fn a_body_that_takes_long_to_read_is_refused_by_the_name_of_the_limit() {
+async fn slow_reading_of_a_body_is_refused_and_names_read_seconds_max() {
     let service = Service::with(&["--read-seconds-max", "0.05"]).await;
     let row = "1,0.5,0.25,0.125\n";
     let headers = [("content-type", "text/csv")];
@@ -320,7 +320,7 @@ async fn streamed(service: &Service, mut request: Request<Body>) -> Answer {
 }
 
 #[tokio::test]
-async fn uploads_of_one_key_do_not_pass_its_quota_together() {
+async fn concurrent_uploads_of_one_key_keep_its_quota() {
     let service = Service::with(&["--upload-memory-bytes-max", "10000"]).await;
     let new = NewKey {
         bytes: Some(1_000_000),
@@ -366,7 +366,7 @@ async fn uploads_of_one_key_do_not_pass_its_quota_together() {
 }
 
 #[tokio::test]
-async fn what_an_upload_that_broke_off_had_reserved_is_free_again() {
+async fn aborted_upload_frees_its_reserved_bytes() {
     let service = Service::with(&[
         "--upload-memory-bytes-max",
         "10000",

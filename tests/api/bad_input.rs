@@ -1277,12 +1277,12 @@ async fn bad_fields_of_a_job_are_refused_at_their_pointer() {
 }
 
 #[tokio::test]
-async fn targets_that_say_nothing_are_refused_at_their_pointer() {
+async fn bad_targets_of_generated_data_are_refused_at_their_pointer() {
     refuses(targets()).await;
 }
 
 #[tokio::test]
-async fn texts_that_are_no_json_are_refused_at_line_and_column() {
+async fn malformed_json_is_refused_at_line_and_column() {
     refuses(texts()).await;
 }
 
@@ -1297,7 +1297,7 @@ async fn bad_queries_headers_and_codings_are_refused() {
 }
 
 #[tokio::test]
-async fn bad_lists_are_refused() {
+async fn bad_parameters_of_lists_are_refused() {
     let service = Service::start().await;
     let cursor_of_models = "?cursor=mdl_01a1f8857c607000abcd36b85fbaafef";
     for (query, parameter) in [

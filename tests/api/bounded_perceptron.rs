@@ -13,7 +13,7 @@ fn examples(list: &[(Value, i8)]) -> Value {
 }
 
 #[tokio::test]
-async fn bits_are_learnt_and_predicted_in_the_unsigned_reading() {
+async fn bounded_perceptron_reads_bits_unsigned() {
     let service = Service::start().await;
     let data = examples(&[(json!("1100"), 1), (json!("0011"), -1), (json!("1011"), -1)]);
     let job = service
@@ -56,7 +56,7 @@ async fn bits_are_learnt_and_predicted_in_the_unsigned_reading() {
 }
 
 #[tokio::test]
-async fn real_values_from_0_to_1_are_learnt_from_a_body_of_lines() {
+async fn bounded_perceptron_learns_real_values_from_ndjson() {
     let service = Service::start().await;
     let body = "{\"x\":[0.75,0.5,0.25],\"y\":1}\n{\"x\":[0.25,0.5,1],\"y\":0}\n";
     let query = "params.initial=0.5,0.5,0.25&params.inhibition=0.25&params.eta=0.01\
@@ -71,7 +71,7 @@ async fn real_values_from_0_to_1_are_learnt_from_a_body_of_lines() {
 }
 
 #[tokio::test]
-async fn what_the_bounded_perceptron_cannot_do_is_refused() {
+async fn bounded_perceptron_refuses_wrong_parameters_and_data() {
     let service = Service::start().await;
     let good = "{\"x\":\"10\",\"y\":1}\n{\"x\":\"01\",\"y\":-1}\n";
     for (query, parameter) in [

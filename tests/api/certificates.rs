@@ -32,7 +32,7 @@ fn disjunction(count: u64, noise: f64) -> Value {
 }
 
 #[tokio::test]
-async fn recovered_weights_are_unique() {
+async fn recovered_weights_have_a_uniqueness_certificate() {
     let service = Service::start().await;
     let mut data = endless(1001);
     data["generated"]["count"] = json!(1602);

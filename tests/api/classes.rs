@@ -105,7 +105,7 @@ async fn evaluate_reads_a_subset_of_the_classes_in_every_format() {
 }
 
 #[tokio::test]
-async fn models_without_names_read_the_labels_themselves() {
+async fn models_without_class_names_read_labels_as_signs() {
     let service = Service::start().await;
     let model = trained(&service, LIBSVM, "1 1:1\n-1 2:1\n").await;
     for body in ["1 1:1\n", "-1 2:1\n", "0 2:1\n", "1 1:1\n0 2:1\n"] {
@@ -126,7 +126,7 @@ async fn models_without_names_read_the_labels_themselves() {
 }
 
 #[tokio::test]
-async fn predict_reads_over_labels() {
+async fn predict_ignores_labels_of_any_kind() {
     let service = Service::start().await;
     let model = trained(&service, LIBSVM, ONE_TWO).await;
     for (query, media_type, body) in [
@@ -148,7 +148,7 @@ async fn predict_reads_over_labels() {
 }
 
 #[tokio::test]
-async fn datasets_are_evaluated_by_the_values_that_they_saw() {
+async fn evaluate_reads_datasets_by_their_own_label_values() {
     let service = Service::start().await;
     let model = trained(&service, CSV, "class,a\n1,-3\n2,5\n").await;
     let positive = stored(&service, "", CSV, "class,a\n1,-3\n").await;
@@ -208,7 +208,7 @@ async fn jobs_read_rows_and_examples_by_the_names_of_their_model() {
 }
 
 #[tokio::test]
-async fn new_examples_have_the_labels_themselves() {
+async fn labelled_examples_of_a_new_training_must_be_signs() {
     let service = Service::start().await;
     let data = json!({"labelled": {"examples": [{"x": "01", "y": 1}, {"x": "10", "y": 2}]}});
     let body = json!({"train": {"learner": {"name": "perceptron"}, "data": data}});
@@ -381,7 +381,7 @@ async fn a_session_reads_rows_by_the_labels_of_its_encoding() {
 }
 
 #[tokio::test]
-async fn labels_that_are_no_text_never_name_a_class() {
+async fn labels_that_are_not_utf_8_never_name_a_class() {
     let service = Service::start().await;
     let latin = b"class,a\nM\xfcller,1\nM\xf6ller,0\n".to_vec();
     let path = "/v1/learners/perceptron/train";

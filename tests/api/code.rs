@@ -20,7 +20,7 @@ async fn trained(service: &Service, learner: &str) -> String {
 }
 
 #[tokio::test]
-async fn each_language_has_its_media_type() {
+async fn program_of_each_language_has_its_media_type() {
     let service = Service::start().await;
     let model = trained(&service, "perceptron/train?seed=1&numbers=thermometer").await;
     for (language, media_type, sign) in [
@@ -50,7 +50,7 @@ async fn each_language_has_its_media_type() {
 
 /// The program in Python labels raw rows like the model, in any order of the columns.
 #[tokio::test]
-async fn a_program_answers_like_the_model() {
+async fn program_in_python_answers_like_the_model() {
     let service = Service::start().await;
     let rows = "class,age,cap,odor\np,5,2,foul\ne,33,1,none\ne,61,3,?\np,0,1,NA\n";
     for learner in [
@@ -149,7 +149,7 @@ async fn wide(service: &Service, n: usize) -> String {
 
 /// The description of such a program would take gigabytes.
 #[tokio::test]
-async fn the_program_of_a_wide_model_is_refused_with_the_limit_and_the_way_out() {
+async fn program_of_a_wide_model_is_refused_with_its_limit_and_remedy() {
     let service = Service::start().await;
     let model = wide(&service, 1 << 20).await;
     for language in ["python", "c", "rust", "sqlite", "postgresql", "excel"] {

@@ -101,7 +101,7 @@ async fn learners_are_compared_on_the_same_folds() {
 }
 
 #[tokio::test]
-async fn the_same_seed_gives_the_same_table_on_any_number_of_workers() {
+async fn comparison_is_the_same_on_any_number_of_workers() {
     let mut tables = Vec::new();
     for workers in ["1", "2"] {
         let service = Service::idle(&["--workers", workers]).await;
@@ -115,7 +115,7 @@ async fn the_same_seed_gives_the_same_table_on_any_number_of_workers() {
 }
 
 #[tokio::test]
-async fn the_bounds_of_all_learners_hold_at_once() {
+async fn comparison_bounds_of_all_learners_hold_at_once() {
     let service = Service::start().await;
     let mut request = of_learners(json!({"holdout": 0.25}));
     request["compare"]["data"]["labelled"]["assume"] = json!("independent");
@@ -232,7 +232,7 @@ async fn intervals_have_the_confidence_that_the_request_states() {
 }
 
 #[tokio::test]
-async fn all_learners_that_fit_are_compared_and_the_others_have_a_reason() {
+async fn comparison_covers_all_fitting_learners_and_gives_other_reasons() {
     let service = Service::start().await;
     let request =
         json!({"compare": {"data": data(40), "seed": 1, "folds": 2, "stop": {"max_seconds": 20}}});
@@ -279,7 +279,7 @@ async fn all_learners_that_fit_are_compared_and_the_others_have_a_reason() {
 }
 
 #[tokio::test]
-async fn the_figure_is_a_picture_a_table_and_a_document() {
+async fn comparison_figure_is_served_as_svg_csv_and_json() {
     let service = Service::start().await;
     let job = service.run(&of_learners(json!({"folds": 3}))).await;
     let path = format!("/v1/jobs/{}/figure", job["id"].as_str().unwrap());

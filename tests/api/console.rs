@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 #[tokio::test]
-async fn the_page_and_its_files_load_only_from_the_service() {
+async fn console_page_loads_only_files_of_the_service() {
     let service = Service::start().await;
     let page = service.get("/").await.expect(200);
     assert_eq!(
@@ -41,7 +41,7 @@ async fn the_page_and_its_files_load_only_from_the_service() {
 }
 
 #[tokio::test]
-async fn a_known_file_is_not_sent_again() {
+async fn console_file_with_a_known_etag_is_not_sent_again() {
     let service = Service::start().await;
     let first = service.get("/console/console.css").await.expect(200);
     let tag = first.header("etag").unwrap();

@@ -71,7 +71,7 @@ async fn training_kernel_winnow_counts_the_assignments_of_a_formula() {
 }
 
 #[tokio::test]
-async fn a_formula_has_as_many_assignments_as_asked() {
+async fn monotone_cnf_has_the_requested_number_of_assignments() {
     let service = Service::start().await;
     let body = json!({"variables": 3, "satisfying": 5});
     let built = construct(&service, "monotone-cnf", &body, 200).await;
@@ -87,7 +87,7 @@ async fn a_formula_has_as_many_assignments_as_asked() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_built_is_refused_at_its_place() {
+async fn construction_points_at_parameters_out_of_range() {
     let service = Service::start().await;
     let adversary = "kernel-perceptron-adversary";
     let formula = |changes: Value| {

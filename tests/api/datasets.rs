@@ -122,7 +122,7 @@ async fn equal_data_in_every_format_are_described_alike() {
 }
 
 #[tokio::test]
-async fn every_kind_of_data_says_what_it_is() {
+async fn datasets_of_every_kind_describe_their_data() {
     let service = Service::start().await;
     let cases = [
         (
@@ -194,7 +194,7 @@ fn without_own(job: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn training_by_id_is_training_on_the_data() {
+async fn training_on_a_dataset_id_equals_training_on_its_data() {
     training_by_id(&Service::start().await).await;
     // This service reads even small data block by block.
     training_by_id(&Service::with(&["--resident-bytes-max", "1"]).await).await;
@@ -276,7 +276,7 @@ async fn a_declaration_comes_with_the_dataset_or_with_the_request() {
 }
 
 #[tokio::test]
-async fn predictions_by_id_are_predictions_of_the_data() {
+async fn predictions_of_a_dataset_id_equal_those_of_its_data() {
     let service = Service::start().await;
     let real = json!({"labelled": {"examples": [{"x": [0.5, -1.25], "y": 1},
         {"x": [-0.5, 2], "y": -1}]}});
@@ -356,7 +356,7 @@ async fn examples(service: &Service, id: &str, query: &str, accept: &str) -> Ans
 }
 
 #[tokio::test]
-async fn examples_are_read_back_by_range() {
+async fn dataset_examples_are_read_by_range() {
     let service = Service::start().await;
     let lines: Vec<String> = (0..150)
         .map(|row| format!("{{\"x\":\"{:08b}\",\"y\":{}}}\n", row, 1 - 2 * (row % 2)))
@@ -393,7 +393,7 @@ async fn examples_are_read_back_by_range() {
 }
 
 #[tokio::test]
-async fn what_is_read_back_is_the_same_data() {
+async fn dataset_examples_read_back_are_the_same_data() {
     let service = Service::start().await;
     let real = "{\"x\":[0.5,0,-1e300],\"y\":1}\n{\"x\":[1,0.1,0],\"y\":-1}\n";
     let signed = "{\"x\":[-1,1,1]}\n{\"x\":[1,1,-1]}\n";
@@ -426,7 +426,7 @@ async fn what_is_read_back_is_the_same_data() {
 }
 
 #[tokio::test]
-async fn pages_are_bounded() {
+async fn pages_of_dataset_examples_are_bounded() {
     let service = Service::start().await;
     let row = format!("{{\"x\":\"{}\"}}\n", "10".repeat(100_000));
     let answer = store(&service, NDJSON, "", &row.repeat(100))
@@ -571,7 +571,7 @@ async fn generated_data_are_stored_as_a_job_of_that_seed_draws_them() {
 }
 
 #[tokio::test]
-async fn a_declaration_kept_with_a_dataset_is_no_bar_to_a_certificate() {
+async fn declared_dataset_can_be_used_in_a_version_space_job() {
     let service = Service::start().await;
     let body = json!({"data": {"half_space": {"examples": ["111", "110", "101"],
         "assume": "uniform-positive"}}});

@@ -65,7 +65,7 @@ fn the_image_has_the_version_of_the_program() {
 }
 
 #[test]
-fn what_the_builder_reads_goes_to_the_builder() {
+fn dockerignore_admits_what_the_build_reads() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ignored = fs::read_to_string(root.join(".dockerignore")).unwrap();
     for path in [
@@ -80,7 +80,7 @@ fn what_the_builder_reads_goes_to_the_builder() {
 }
 
 #[test]
-fn what_the_compose_file_asks_for_is_in_the_repository() {
+fn compose_file_names_existing_files_and_settings() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let compose = fs::read_to_string(root.join("docker-compose.yml")).unwrap();
     for file in ["deploy/haproxy.cfg", "deploy/cluster.env", "deploy/secrets"] {

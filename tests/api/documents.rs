@@ -74,7 +74,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn links_lead_to_files_and_headings() {
+fn document_links_lead_to_files_and_headings() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut wrong = Vec::new();
     for path in pages() {
@@ -111,7 +111,7 @@ fn the_readme_is_short() {
 
 /// The README of its own folder or of `docs` links each page.
 #[test]
-fn an_index_links_every_page() {
+fn readme_of_the_folder_or_docs_links_every_page() {
     let is_linked = |folder: &str, path: &str| {
         let Some(below) = path.strip_prefix(folder) else {
             return false;

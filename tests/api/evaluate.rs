@@ -36,7 +36,7 @@ fn assert_counts(result: &Value) {
 }
 
 #[tokio::test]
-async fn every_form_of_the_examples_gets_the_same_evaluation() {
+async fn evaluation_is_the_same_for_every_form_of_examples() {
     let service = Service::start().await;
     let id = model(&service).await;
     let lines = "{\"x\":\"111\",\"y\":1}\n{\"x\":\"000\",\"y\":0}\n{\"x\":\"001\",\"y\":1}\n\
@@ -86,7 +86,7 @@ async fn every_form_of_the_examples_gets_the_same_evaluation() {
 }
 
 #[tokio::test]
-async fn a_job_and_a_dataset_come_to_what_the_route_says() {
+async fn evaluation_as_a_job_equals_the_route() {
     let service = Service::start().await;
     let id = model(&service).await;
     let data: Value = serde_json::from_str(EXAMPLES).unwrap();
@@ -116,7 +116,7 @@ async fn a_job_and_a_dataset_come_to_what_the_route_says() {
 }
 
 #[tokio::test]
-async fn half_space_examples_are_positive_and_generated_ones_are_drawn() {
+async fn evaluation_takes_half_space_and_generated_examples() {
     let service = Service::start().await;
     let id = model(&service).await;
     let data = json!({"half_space": {"examples": ["111", "000"]}});
@@ -147,7 +147,7 @@ async fn half_space_examples_are_positive_and_generated_ones_are_drawn() {
 
 /// A model of real weights reads a 0 bit as the value that was sent, 0 or -1, in a job too.
 #[tokio::test]
-async fn zeros_and_minus_ones_are_told_apart_before_real_weights() {
+async fn evaluation_by_real_weights_distinguishes_0_from_minus_1() {
     let service = Service::start().await;
     let data = json!({"labelled": {"examples": [{"x": [0.5, -1.25], "y": 1},
         {"x": [-0.5, 2], "y": -1}, {"x": [3, 0.25], "y": 1}]}});
@@ -176,7 +176,7 @@ async fn zeros_and_minus_ones_are_told_apart_before_real_weights() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_evaluated_is_refused() {
+async fn evaluation_refuses_unfit_models_and_data() {
     let service = Service::start().await;
     let id = model(&service).await;
     let missing = "mdl_00000000000070008000000000000000";

@@ -58,7 +58,7 @@ impl Events {
 }
 
 #[tokio::test]
-async fn the_stream_tells_a_job_to_its_end_and_ends() {
+async fn event_stream_reports_a_job_to_its_end() {
     let service = Service::start().await;
     let path = service.submit(&short_job()).await;
     let events = Events::open(&service, &path, None).await.rest().await;
@@ -83,7 +83,7 @@ async fn the_stream_tells_a_job_to_its_end_and_ends() {
 }
 
 #[tokio::test]
-async fn a_stream_resumes_after_each_event_without_gap_or_duplicate() {
+async fn event_stream_resumes_without_gap_or_duplicate() {
     let service = Service::start().await;
     let path = service.submit(&short_job()).await;
     let all = Events::open(&service, &path, None).await.rest().await;
@@ -97,7 +97,7 @@ async fn a_stream_resumes_after_each_event_without_gap_or_duplicate() {
 }
 
 #[tokio::test]
-async fn a_stream_cut_while_the_job_runs_is_taken_up_where_it_broke() {
+async fn event_stream_cut_during_a_job_resumes_where_it_broke() {
     let service = Service::start().await;
     let path = service.submit(&long_job(1)).await;
     let mut stream = Events::open(&service, &path, None).await;
@@ -129,7 +129,7 @@ async fn a_stream_cut_while_the_job_runs_is_taken_up_where_it_broke() {
 }
 
 #[tokio::test]
-async fn a_job_answered_at_once_has_its_events_all_the_same() {
+async fn job_answered_at_once_has_all_events() {
     let service = Service::start().await;
     let job = service.run(&short_job()).await;
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -145,7 +145,7 @@ async fn a_job_answered_at_once_has_its_events_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_open_stream_ends_when_the_job_is_deleted_or_the_service_stops() {
+async fn event_stream_ends_when_its_job_is_deleted_or_the_service_stops() {
     let service = Service::idle(&[]).await;
     let path = service.submit(&short_job()).await;
     let mut stream = Events::open(&service, &path, None).await;
@@ -168,7 +168,7 @@ async fn an_open_stream_ends_when_the_job_is_deleted_or_the_service_stops() {
 }
 
 #[tokio::test]
-async fn what_is_no_event_id_is_refused() {
+async fn event_stream_refuses_a_malformed_last_event_id() {
     let service = Service::idle(&[]).await;
     let path = format!("{}/events", service.submit(&short_job()).await);
     for id in ["-1", "x", "1.5"] {

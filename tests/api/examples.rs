@@ -211,7 +211,7 @@ async fn assert_succeeds(service: &Service, answer: &Answer) {
 /// One service per operation, so that an idempotency key is new in each operation. The client compares every
 /// exchange with the declared responses: see `contract`.
 #[tokio::test]
-async fn every_example_is_answered_with_success() {
+async fn openapi_examples_are_all_answered_with_success() {
     let mut sent = 0;
     let mut failed = Vec::new();
     for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
@@ -238,7 +238,7 @@ async fn every_example_is_answered_with_success() {
 
 /// Each parameter of each learner is a query parameter of a training.
 #[test]
-fn a_training_documents_the_parameters_of_learners() {
+fn openapi_training_lists_the_parameters_of_all_learners() {
     let train = &DOCUMENT["paths"]["/v1/learners/{name}/train"]["post"];
     let mut documented = 0;
     for entry in CATALOGUE {
@@ -286,7 +286,7 @@ fn assert_headers(id: &str, answer: &Answer) {
 /// The document declares the headers of created and accepted things, and its links lead to operations that
 /// have the parameters of the link.
 #[test]
-fn links_lead_to_operations() {
+fn openapi_links_lead_to_operations() {
     let paths = DOCUMENT["paths"].as_object().unwrap();
     let operations = paths
         .values()

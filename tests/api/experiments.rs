@@ -82,7 +82,7 @@ async fn an_experiment_is_run_by_parts_and_gathered() {
 }
 
 #[tokio::test]
-async fn a_result_does_not_depend_on_the_number_of_workers() {
+async fn experiment_result_does_not_depend_on_the_number_of_workers() {
     let mut results = Vec::new();
     for workers in ["1", "4"] {
         let service = Service::with(&["--workers", workers]).await;
@@ -94,7 +94,7 @@ async fn a_result_does_not_depend_on_the_number_of_workers() {
 }
 
 #[tokio::test]
-async fn a_figure_is_a_picture_a_table_or_a_document() {
+async fn experiment_figure_is_served_as_svg_csv_or_json() {
     let service = Service::start().await;
     let job = service.run(&sweep(200)).await;
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -114,7 +114,7 @@ async fn a_figure_is_a_picture_a_table_or_a_document() {
 }
 
 #[tokio::test]
-async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
+async fn running_experiment_is_cancelled_with_its_result_so_far() {
     let service = Service::with(&["--workers", "1"]).await;
     let path = service.submit(&long_sweep()).await;
     let watched = until("a hundredth of the experiment", async || {
@@ -153,7 +153,7 @@ async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
 }
 
 #[tokio::test]
-async fn an_experiment_that_waits_is_cancelled_without_a_result() {
+async fn queued_experiment_is_cancelled_without_a_result() {
     let service = Service::idle(&[]).await;
     let path = service.submit(&sweep(200)).await;
     let empty = figure(&service, &path, "application/json").await;
@@ -193,7 +193,7 @@ async fn the_parts_of_an_experiment_need_room_in_the_queue() {
 }
 
 #[tokio::test]
-async fn a_figure_is_run_by_its_name() {
+async fn named_figure_is_run_as_an_experiment() {
     let service = Service::start().await;
     let figures = service.get("/v1/experiments").await.expect(200).json();
     let first = &figures["items"][0];
@@ -241,7 +241,7 @@ async fn a_figure_is_run_by_its_name() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_refused_at_its_place() {
+async fn experiment_points_at_parameters_out_of_range() {
     let service = Service::idle(&["--parts-seconds-max", "5"]).await;
     let with = |name: &str, params: Value| json!({"experiment": {"name": name, "params": params}});
     let many: Vec<u64> = (1..=1_000).collect();
@@ -302,7 +302,7 @@ async fn what_cannot_be_run_is_refused_at_its_place() {
 }
 
 #[tokio::test]
-async fn a_figure_needs_no_body() {
+async fn named_figure_needs_no_body() {
     let service = Service::idle(&[]).await;
     let path = "/v1/experiments/cover-figure-1";
     let asked = service.send(request("POST", path, &[], "")).await;

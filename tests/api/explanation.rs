@@ -38,7 +38,7 @@ fn conditions(explanation: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_lines_of_x_explain_tic_tac_toe() {
+async fn explanation_of_tic_tac_toe_shows_the_lines_of_x() {
     let service = Service::start().await;
     let learner = "kernel-perceptron/train?params.kernel.conjunctions=monotone";
     let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
@@ -82,7 +82,7 @@ fn noise() -> String {
 }
 
 #[tokio::test]
-async fn an_answer_in_little_time_has_fewer_literals() {
+async fn explanation_in_little_time_has_fewer_literals() {
     let service = Service::with(&["--answer-seconds-max", "2.4"]).await;
     let learner = "kernel-perceptron/train?labels=first&stop.max_passes=1";
     let path = trained(&service, learner, &noise()).await;
@@ -94,7 +94,7 @@ async fn an_answer_in_little_time_has_fewer_literals() {
 }
 
 #[tokio::test]
-async fn the_format_is_chosen_by_accept_or_parameter() {
+async fn explanation_format_is_chosen_by_accept_or_parameter() {
     let service = Service::start().await;
     let path = trained(&service, "perceptron/train", TABLE).await;
     let explanation = explained(&service, &path, "?top=1").await;
@@ -144,7 +144,7 @@ async fn array(service: &Service, path: &str) -> (String, Vec<u8>) {
 }
 
 #[tokio::test]
-async fn weights_are_arrays_with_the_bias_last() {
+async fn weights_of_a_model_are_an_array_with_the_bias_last() {
     let service = Service::start().await;
     let path = trained(&service, "perceptron/train", TABLE).await;
     let model = service.get(&path).await.expect(200).json();

@@ -30,7 +30,7 @@ async fn the_chart_of_an_experiment_is_drawn_as_the_job_draws_it() {
 }
 
 #[tokio::test]
-async fn bars_and_heat_maps_are_drawn() {
+async fn figure_route_draws_bars_and_heat_maps() {
     let service = Service::start().await;
     let bars =
         json!([{"label": "warm", "value": 2.5, "text": "5/2", "low": 2, "high": 3, "before": 1}]);

@@ -171,7 +171,7 @@ async fn values_of_nominal_attributes_are_named_features() {
 }
 
 #[tokio::test]
-async fn bad_bodies_are_refused_at_their_place() {
+async fn bad_arff_and_other_bodies_are_refused_at_their_place() {
     let service = Service::start().await;
     let head = "@relation r\n@attribute a {u,v}\n@attribute y {p,q}\n@data\n";
     let arff = |rows: &str| format!("{head}{rows}").into_bytes();

@@ -51,7 +51,7 @@ async fn post(service: &Service, path: &str, parts: &[Part]) -> Answer {
 }
 
 #[tokio::test]
-async fn a_form_acts_like_its_file() {
+async fn multipart_form_acts_like_its_file() {
     let service = Service::start().await;
     let plain = service
         .post_as("/v1/datasets?labels=ill", "text/csv", TABLE)
@@ -104,7 +104,7 @@ async fn a_form_acts_like_its_file() {
 
 /// Each route that takes data takes a form.
 #[tokio::test]
-async fn every_route_of_data_takes_a_form() {
+async fn every_route_of_data_accepts_a_multipart_form() {
     let service = Service::start().await;
     let labels = || field("labels", "ill");
     let train = "/v1/learners/perceptron/train?seed=1";
@@ -145,7 +145,7 @@ async fn every_route_of_data_takes_a_form() {
 
 /// The fingerprint covers the fields and the bytes of the file, but not the boundary.
 #[tokio::test]
-async fn a_retry_may_have_another_boundary() {
+async fn multipart_retry_may_have_another_boundary() {
     let service = Service::start().await;
     let send = async |parts: &[Part], boundary: &str| {
         let media_type = format!("multipart/form-data; boundary={boundary}");
@@ -170,7 +170,7 @@ async fn a_retry_may_have_another_boundary() {
 }
 
 #[tokio::test]
-async fn forms_at_fault_are_refused() {
+async fn faulty_multipart_forms_are_refused() {
     let service = Service::start().await;
     let labels = || field("labels", "ill");
     let no_name = ("content-disposition: form-data".to_owned(), "x".to_owned());
@@ -270,7 +270,7 @@ async fn forms_at_fault_are_refused() {
 
 /// A header of a gigabyte is refused after some kilobytes, before and after the file.
 #[tokio::test]
-async fn a_header_of_any_length_takes_little_memory() {
+async fn multipart_header_of_any_length_takes_little_memory() {
     let service = Service::start().await;
     let media_type = format!("multipart/form-data; boundary={BOUNDARY}");
     let head = format!("--{BOUNDARY}\r\nx-long: ");
@@ -294,7 +294,7 @@ async fn a_header_of_any_length_takes_little_memory() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_send_no_form() {
+async fn multipart_form_of_another_origin_is_refused() {
     let service = Service::start().await;
     let media_type = format!("multipart/form-data; boundary={BOUNDARY}");
     let headers = [

@@ -55,7 +55,7 @@ async fn a_grid_trains_over_the_product_of_its_lists() {
 }
 
 #[tokio::test]
-async fn a_list_leaves_out_a_long_result() {
+async fn job_list_leaves_out_the_long_result_of_a_grid() {
     let service = Service::start().await;
     let mut results = Vec::new();
     for seeds in [2, 400] {
@@ -71,7 +71,7 @@ async fn a_list_leaves_out_a_long_result() {
 }
 
 #[tokio::test]
-async fn a_grid_reads_a_dataset_and_keeps_it_so_long() {
+async fn grid_pins_its_dataset_until_it_ends() {
     let service = Service::idle(&[]).await;
     let body = json!({"data": short_job()["train"]["data"]});
     let dataset = service.post_json("/v1/datasets", &body).await;

@@ -47,7 +47,7 @@ async fn names_that_do_not_exist_are_answered_with_the_nearest_and_all() {
 }
 
 #[tokio::test]
-async fn values_are_described_in_the_words_of_json() {
+async fn errors_describe_values_in_json_terms() {
     let service = Service::start().await;
     let path = "/v1/learners/perceptron/train?stop.max_passes=many";
     let answer = service.post_as(path, "text/csv", "a,y\n1,1\n").await;

@@ -34,7 +34,7 @@ fn result(job: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_subset_is_the_same_however_the_examples_come() {
+async fn holdout_is_the_same_for_every_form_of_the_examples() {
     let service = Service::with(&["--resident-bytes-max", "1"]).await;
     let data = examples(200);
     let dataset = json!({"data": data});
@@ -75,7 +75,7 @@ async fn the_subset_is_the_same_however_the_examples_come() {
 }
 
 #[tokio::test]
-async fn a_stop_with_confidence_holds_on_the_rest() {
+async fn confidence_of_a_training_with_holdout_holds_on_the_rest() {
     let service = Service::start().await;
     let data = json!({"generated": {"n": 15, "target": {"binary_weights": {}},
         "sampling": "uniform-positive", "count": 40000}});
@@ -88,7 +88,7 @@ async fn a_stop_with_confidence_holds_on_the_rest() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_held_out_is_refused_in_its_place() {
+async fn holdout_of_unfit_data_is_refused_at_its_pointer() {
     let service = Service::start().await;
     let endless = json!({"generated": {"n": 15, "target": {"binary_weights": {}},
         "sampling": "uniform-positive"}});

@@ -53,7 +53,7 @@ async fn made_once(service: &Service, sent: Sent<'_>, other: Sent<'_>, list: &st
 }
 
 #[tokio::test]
-async fn whatever_is_created_is_created_once() {
+async fn idempotency_key_creates_every_resource_once() {
     let service = Service::start().await;
     let lines = ("/v1/datasets?labels=first", CSV, "1,0,1\n-1,1,0\n");
     let other = ("/v1/datasets?labels=first", CSV, "1,0,1\n-1,1,1\n");
@@ -96,7 +96,7 @@ async fn whatever_is_created_is_created_once() {
 }
 
 #[tokio::test]
-async fn a_stored_construction_is_told_again_with_its_seed() {
+async fn idempotent_replay_of_a_construction_keeps_its_seed() {
     let service = Service::start().await;
     for (name, body, other) in [
         (
@@ -130,7 +130,7 @@ async fn a_stored_construction_is_told_again_with_its_seed() {
 }
 
 #[tokio::test]
-async fn a_job_is_told_again_as_it_now_stands() {
+async fn idempotent_replay_of_a_job_shows_its_present_status() {
     let service = Service::idle(&["--workers", "2"]).await;
     let body = short_job().to_string();
     let sent = ("/v1/jobs", JSON, body.as_str());
@@ -162,7 +162,7 @@ async fn a_job_is_told_again_as_it_now_stands() {
 }
 
 #[tokio::test]
-async fn a_waited_training_is_made_once() {
+async fn idempotent_replay_of_a_waited_training_makes_no_second() {
     let service = Service::start().await;
     let train = (
         "/v1/learners/perceptron/train?seed=1&labels=first",
@@ -201,7 +201,7 @@ async fn a_waited_training_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_compressed_body_is_the_body_that_it_holds() {
+async fn idempotency_fingerprint_is_of_the_decompressed_body() {
     let service = Service::start().await;
     let text: String = (0..40_000)
         .map(|row| format!("1,{},1\n", row % 2))
@@ -232,7 +232,7 @@ async fn a_compressed_body_is_the_body_that_it_holds() {
 }
 
 #[tokio::test]
-async fn a_refused_request_keeps_no_key() {
+async fn refused_request_keeps_no_idempotency_key() {
     let service = Service::start().await;
     let wrong = (
         "/v1/sessions",
@@ -264,7 +264,7 @@ async fn a_refused_request_keeps_no_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_in_flight_until_its_request_is_answered_or_left() {
+async fn idempotency_key_is_in_flight_until_its_request_ends() {
     let service = Service::start().await;
     let (begun, is_read) = tokio::sync::oneshot::channel();
     // The service waits for a body that never comes.
@@ -301,7 +301,7 @@ async fn send_patiently(service: &Service, key: &str, sent: Sent<'_>) -> Answer 
 }
 
 #[tokio::test]
-async fn of_32_clients_that_race_under_one_key_one_makes_a_job() {
+async fn idempotency_key_of_32_racing_clients_makes_one_job() {
     let (one, two) = Service::two().await;
     let body = short_job().to_string();
     for key in ["a", "b", "c"] {
@@ -319,7 +319,7 @@ async fn of_32_clients_that_race_under_one_key_one_makes_a_job() {
 }
 
 #[tokio::test]
-async fn of_two_requests_that_differ_under_one_key_one_is_refused() {
+async fn idempotency_key_of_two_different_requests_refuses_one() {
     let (one, two) = Service::two().await;
     let (short, long) = (short_job().to_string(), long_job(1).to_string());
     let (first, second) = tokio::join!(
@@ -334,7 +334,7 @@ async fn of_two_requests_that_differ_under_one_key_one_is_refused() {
 
 /// Runs over each database. The key is on disk when the record is.
 #[tokio::test]
-async fn a_key_outlives_the_process_that_was_killed() {
+async fn idempotency_key_survives_a_killed_process() {
     let database = TestDatabase::new().await;
     let url = database.as_ref().map(TestDatabase::url);
     for url in ["sqlite"].into_iter().chain(url.as_deref()) {

@@ -65,7 +65,7 @@ async fn predicted(service: &Service, model: &Value, data: &Value) -> String {
 }
 
 #[tokio::test]
-async fn what_was_exported_is_imported_and_predicts_the_same_bytes() {
+async fn imported_model_predicts_the_same_bytes_as_its_export() {
     let (one, other) = (Service::start().await, Service::start().await);
     for (job, data) in jobs() {
         let file = exported(&one, &job).await;
@@ -96,7 +96,7 @@ async fn what_was_exported_is_imported_and_predicts_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn an_import_gets_an_id_and_may_get_a_name() {
+async fn imported_model_gets_an_id_and_an_optional_name() {
     let service = Service::start().await;
     let mut file = exported(&service, &short_job()).await;
     for name in [json!("mine"), json!(null)] {
@@ -118,7 +118,7 @@ async fn an_import_gets_an_id_and_may_get_a_name() {
 
 /// Each member that the digest covers is altered to another valid value.
 #[tokio::test]
-async fn an_altered_file_is_refused() {
+async fn import_refuses_an_altered_file() {
     let service = Service::start().await;
     let file = exported(&service, &short_job()).await;
     let weight = file["hypothesis"]["weights"][0].as_i64().unwrap();
@@ -148,7 +148,7 @@ async fn an_altered_file_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_model_of_ours_is_refused_at_its_place() {
+async fn import_points_at_a_malformed_field_of_the_file() {
     let service = Service::start().await;
     let file = exported(&service, &short_job()).await;
     let wide = json!({"kind": "winnow", "n": u64::MAX, "alpha": 2, "theta": "1", "exponents": [],
@@ -290,7 +290,7 @@ fn forged(file: &Value) -> Option<String> {
 }
 
 #[tokio::test]
-async fn two_names_that_read_the_same_labels_are_refused() {
+async fn import_refuses_class_names_that_read_the_same_labels() {
     let service = Service::start().await;
     let rows = json!([{"y": 1, "a": 0}, {"y": 2, "a": 1}]);
     let job = train(json!({"name": "perceptron"}), json!({"rows": rows}));
@@ -316,7 +316,7 @@ async fn two_names_that_read_the_same_labels_are_refused() {
 /// Each value of each file is replaced by many others, with a matching digest. The service refuses the file, or
 /// the imported model predicts.
 #[tokio::test]
-async fn no_file_breaks_the_service() {
+async fn import_of_any_file_is_refused_or_predicts() {
     let service = Service::start().await;
     let hostile = [
         json!(null),
@@ -369,7 +369,7 @@ async fn no_file_breaks_the_service() {
 
 /// A job reads its model when it runs.
 #[tokio::test]
-async fn a_job_whose_model_was_deleted_meanwhile_fails_and_says_so() {
+async fn job_whose_model_was_deleted_fails_with_its_reason() {
     let file = exported(&Service::start().await, &short_job()).await;
     let service = Service::idle(&[]).await;
     let mut jobs = Vec::new();

@@ -71,7 +71,7 @@ fn tensor<'a>(answer: &'a Value, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn server_and_models_tell_what_they_are() {
+async fn inference_metadata_describes_server_and_models() {
     let service = Service::start().await;
     let model = boolean(&service).await;
     let server = service.get("/v2").await.expect(200).json();
@@ -99,7 +99,7 @@ async fn server_and_models_tell_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_service_that_stops_is_not_ready() {
+async fn inference_readiness_fails_while_the_service_stops() {
     let service = Service::start().await;
     service.stop().await;
     let answer = service.get("/v2/health/ready").await;
@@ -109,7 +109,7 @@ async fn a_service_that_stops_is_not_ready() {
 }
 
 #[tokio::test]
-async fn every_way_to_write_a_tensor_gets_the_predictions_of_the_model() {
+async fn inference_accepts_every_encoding_of_a_tensor() {
     let service = Service::start().await;
     let model = boolean(&service).await;
     let bits = json!(["000", "001", "010", "111"]);
@@ -150,7 +150,7 @@ async fn every_way_to_write_a_tensor_gets_the_predictions_of_the_model() {
 }
 
 #[tokio::test]
-async fn the_order_of_members_does_not_matter_nor_do_the_names_that_clients_repeat() {
+async fn inference_accepts_members_in_any_order() {
     let service = Service::start().await;
     let model = boolean(&service).await;
     let body = format!(
@@ -177,7 +177,7 @@ async fn the_order_of_members_does_not_matter_nor_do_the_names_that_clients_repe
 }
 
 #[tokio::test]
-async fn floats_are_those_that_the_datatype_has() {
+async fn inference_rounds_floats_to_their_datatype() {
     let service = Service::start().await;
     let model = real(&service).await;
     let (_, narrow) = predicted(&service, &model, json!([[f64::from(0.1_f32), 1.5]])).await;
@@ -232,7 +232,7 @@ async fn send_binary(service: &Service, model: &str, head: &Value, octets: &[u8]
 }
 
 #[tokio::test]
-async fn tensors_are_octets_both_ways() {
+async fn inference_binary_tensors_work_in_both_directions() {
     let service = Service::start().await;
     let model = boolean(&service).await;
     let corners = [0_u8, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1];
@@ -677,7 +677,7 @@ fn bad_requests() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn bad_requests_are_refused_at_their_pointer() {
+async fn bad_inference_requests_are_refused_at_their_pointer() {
     let service = Service::start().await;
     let model = boolean(&service).await;
     let mut faults = Vec::new();
@@ -702,7 +702,7 @@ async fn bad_requests_are_refused_at_their_pointer() {
 }
 
 #[tokio::test]
-async fn numbers_that_a_datatype_does_not_have_are_refused() {
+async fn inference_refuses_numbers_outside_their_datatype() {
     let service = Service::start().await;
     let model = real(&service).await;
     let beyond = (1_u64 << 53) + 1;
@@ -742,7 +742,7 @@ async fn numbers_that_a_datatype_does_not_have_are_refused() {
 }
 
 #[tokio::test]
-async fn octets_that_do_not_fit_are_refused_with_their_place() {
+async fn inference_points_at_bad_binary_tensors() {
     let service = Service::start().await;
     let model = real(&service).await;
     let doubles = |values: &[f64]| -> Vec<u8> {
@@ -798,7 +798,7 @@ async fn octets_that_do_not_fit_are_refused_with_their_place() {
 type Headers = Vec<(&'static str, &'static str)>;
 
 #[tokio::test]
-async fn bad_headers_and_paths_are_refused() {
+async fn bad_inference_headers_and_paths_are_refused() {
     let service = Service::start().await;
     let model = boolean(&service).await;
     let path = infer_path(&model);

@@ -48,7 +48,7 @@ async fn a_job_waited_for_is_answered_with_its_result() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_over_answers_202_and_the_job_goes_on() {
+async fn job_answers_202_after_its_wait_and_goes_on() {
     let service = Service::start().await;
     let headers = [("content-type", "application/json"), ("prefer", "wait=1")];
     let body = long_job(1).to_string();
@@ -66,7 +66,7 @@ async fn a_wait_that_is_over_answers_202_and_the_job_goes_on() {
 }
 
 #[tokio::test]
-async fn a_look_can_wait_for_the_end() {
+async fn get_job_can_wait_for_its_end() {
     let service = Service::start().await;
     let path = service.submit(&short_job()).await;
     let answer = service
@@ -77,7 +77,7 @@ async fn a_look_can_wait_for_the_end() {
 }
 
 #[tokio::test]
-async fn a_job_keeps_what_was_asked() {
+async fn job_shows_its_name_seed_and_parameters() {
     let service = Service::start().await;
     let mut body = train(
         json!({"name": "directed-drift-sync", "params": {"batch_size": 64}}),
@@ -98,7 +98,7 @@ async fn a_job_keeps_what_was_asked() {
 }
 
 #[tokio::test]
-async fn the_list_is_paged_newest_first_without_gap_or_duplicate() {
+async fn job_list_is_paged_newest_first_without_gap_or_duplicate() {
     let service = Service::idle(&[]).await;
     let mut submitted = Vec::new();
     for _ in 0..7 {
@@ -126,7 +126,7 @@ async fn the_list_is_paged_newest_first_without_gap_or_duplicate() {
 }
 
 #[tokio::test]
-async fn a_page_holds_twenty_unless_told() {
+async fn job_list_page_holds_twenty_by_default() {
     let service = Service::idle(&[]).await;
     for _ in 0..21 {
         service.submit(&short_job()).await;
@@ -140,7 +140,7 @@ async fn a_page_holds_twenty_unless_told() {
 }
 
 #[tokio::test]
-async fn the_list_is_filtered_by_status_task_and_learner() {
+async fn job_list_is_filtered_by_status_task_and_learner() {
     let service = Service::start().await;
     let ended = service.run(&short_job()).await;
     let drift = train(json!({"name": "directed-drift-async"}), endless(21));
@@ -238,7 +238,7 @@ async fn a_job_is_deleted_only_when_it_has_ended_and_its_model_stays() {
 }
 
 #[tokio::test]
-async fn of_two_who_cancel_at_once_one_is_first() {
+async fn of_two_concurrent_cancels_one_is_accepted() {
     let service = Service::start().await;
     let path = service.submit(&long_job(5)).await;
     service.until_status(&path, "running").await;
@@ -287,7 +287,7 @@ async fn jobs_sent_at_once_all_end_with_the_result_of_one_alone() {
 }
 
 #[tokio::test]
-async fn what_is_no_id_names_no_job() {
+async fn malformed_job_id_is_not_found() {
     let service = Service::start().await;
     let model = "mdl_01a1f8857c607000abcd36b85fbaafef";
     for id in ["x", "job_", "job_01a1f8857c5d7cb8ab751e5f15d8876d", model] {
@@ -297,7 +297,7 @@ async fn what_is_no_id_names_no_job() {
 }
 
 #[tokio::test]
-async fn a_query_that_nobody_reads_is_refused() {
+async fn unknown_query_parameters_are_refused() {
     let service = Service::start().await;
     let answer = service
         .post_as("/v1/jobs?seed=1", "application/json", "{}")
@@ -313,7 +313,7 @@ async fn a_query_that_nobody_reads_is_refused() {
 }
 
 #[tokio::test]
-async fn the_request_in_the_answer_repeats_the_job() {
+async fn job_can_be_repeated_by_its_request() {
     let service = Service::start().await;
     let rows = "1,0,1,1\n0,1,1,-1\n".repeat(20);
     let dataset = service
@@ -369,7 +369,7 @@ async fn the_request_in_the_answer_repeats_the_job() {
 }
 
 #[tokio::test]
-async fn a_list_leaves_out_the_long_parts_of_results() {
+async fn job_list_leaves_out_long_parts_of_results() {
     let service = Service::start().await;
     let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
     let sent = request("POST", "/v1/jobs", &headers, short_job().to_string());

@@ -54,7 +54,7 @@ fn lines(examples: &[(String, bool)]) -> String {
 }
 
 #[tokio::test]
-async fn who_won_at_tic_tac_toe_is_learnt_in_the_documented_figures() {
+async fn kernel_perceptron_learns_tic_tac_toe_in_the_documented_figures() {
     let service = Service::start().await;
     let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
     for (query, expected) in [
@@ -109,7 +109,7 @@ fn ones(n: usize, first: usize, ones: usize) -> String {
 /// contributes -1 to every score, 1^n contributes 2^|z|, and x with 54 ones contributes -2^54 to the score of
 /// x. The sum in f64 is 0 instead of -1, which has the other sign. Exponents beyond 1023 overflow f64.
 #[tokio::test]
-async fn signs_that_floats_lose_are_exact_in_training_and_in_predictions() {
+async fn kernel_perceptron_signs_beyond_floats_are_exact() {
     let service = Service::start().await;
     for (n, of_x, in_f64) in [(56, 54, Some(0.0)), (1100, 1050, None)] {
         let [zero, all] = [ones(n, 0, 0), ones(n, 0, n)];
@@ -144,7 +144,7 @@ async fn signs_that_floats_lose_are_exact_in_training_and_in_predictions() {
 }
 
 #[tokio::test]
-async fn a_bound_beyond_f64_is_told_by_its_logarithm() {
+async fn kernel_perceptron_bound_beyond_f64_is_given_by_its_logarithm() {
     let service = Service::start().await;
     let n = 2000;
     // The learner errs twice on 0^n, which then scores -1, and 1^n scores 2^2000 - 2. Thus xi = 1, and R^2 and
@@ -159,7 +159,7 @@ async fn a_bound_beyond_f64_is_told_by_its_logarithm() {
 
 /// Nested parameters of a body have dotted names in a query.
 #[tokio::test]
-async fn the_kernel_is_named_in_a_body_as_in_a_query() {
+async fn kernel_parameters_mean_the_same_in_body_and_query() {
     let service = Service::start().await;
     let examples: Vec<_> = (0..8)
         .map(|i| (format!("{i:03b}"), [0, 3, 5, 6].contains(&i)))
@@ -206,7 +206,7 @@ async fn the_kernel_is_named_in_a_body_as_in_a_query() {
 }
 
 #[tokio::test]
-async fn what_the_kernel_perceptron_cannot_do_is_refused() {
+async fn kernel_perceptron_refuses_wrong_parameters_and_data() {
     let service = Service::start().await;
     let good = lines(&[("10".to_owned(), true), ("01".to_owned(), false)]);
     let real = "{\"x\":[0.5,1],\"y\":1}\n{\"x\":[1,0],\"y\":-1}\n";

@@ -162,7 +162,7 @@ impl Things {
 }
 
 #[tokio::test]
-async fn nothing_of_one_key_is_visible_to_another_on_any_route() {
+async fn key_sees_no_resource_of_another_key_on_any_route() {
     let service = Service::start().await;
     let a = Caller::new(&service, named("a")).await;
     let b = Caller::new(&service, named("b")).await;
@@ -247,7 +247,7 @@ async fn two_keys_may_use_one_idempotency_key() {
 }
 
 #[tokio::test]
-async fn without_a_key_that_is_in_force_everything_is_refused() {
+async fn request_without_a_valid_key_is_refused_on_every_route() {
     let service = Service::start().await;
     let a = Caller::new(&service, named("a")).await;
     let secret = a.authorization.clone().unwrap();
@@ -276,7 +276,7 @@ async fn without_a_key_that_is_in_force_everything_is_refused() {
 }
 
 #[tokio::test]
-async fn the_document_says_where_a_key_is_needed() {
+async fn openapi_document_states_where_a_key_is_needed() {
     for (path, methods) in DOCUMENT["paths"].as_object().unwrap() {
         for operation in methods.as_object().unwrap().values() {
             let is_ours = path.starts_with("/v1") || path.starts_with("/v2");
@@ -293,7 +293,7 @@ async fn the_document_says_where_a_key_is_needed() {
 }
 
 #[tokio::test]
-async fn what_was_made_without_a_key_is_for_who_adopts_it() {
+async fn anonymous_resources_belong_to_the_key_that_adopts_them() {
     let service = Service::start().await;
     let job = service.run(&short_job()).await;
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());

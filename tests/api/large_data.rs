@@ -26,7 +26,7 @@ async fn stored(service: &Service) -> String {
 }
 
 #[tokio::test]
-async fn data_larger_than_the_state_train_and_are_evaluated() {
+async fn dataset_larger_than_the_state_trains_and_is_evaluated() {
     let (generous, frugal) = services().await;
     let id = stored(&generous).await;
     let data = json!({"dataset": id});
@@ -64,7 +64,7 @@ async fn data_larger_than_the_state_train_and_are_evaluated() {
 /// A search keeps a number per example. That is more state than the frugal service allows, but less than the
 /// examples themselves.
 #[tokio::test]
-async fn a_search_keeps_less_than_the_examples() {
+async fn message_passing_keeps_less_state_than_the_examples() {
     let generous = Service::start().await;
     let searching = ["--resident-bytes-max", "1", "--state-bytes-max", "70000"];
     let frugal = generous.beside(&searching).await;
@@ -91,7 +91,7 @@ async fn a_search_keeps_less_than_the_examples() {
 }
 
 #[tokio::test]
-async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
+async fn task_that_needs_all_examples_in_memory_is_refused_at_once() {
     let (generous, frugal) = services().await;
     let id = stored(&generous).await;
     let data = json!({"dataset": id});

@@ -31,7 +31,7 @@ async fn the_catalogue_lists_every_learner_and_shows_each() {
 }
 
 #[tokio::test]
-async fn parameters_are_a_schema_that_takes_the_defaults_and_nothing_unknown() {
+async fn learner_parameter_schema_accepts_defaults_and_nothing_unknown() {
     let service = Service::start().await;
     let list = service.get("/v1/learners").await.expect(200).json();
     for item in list["items"].as_array().unwrap() {
@@ -129,7 +129,7 @@ async fn reasons(service: &Service, data: &Value) -> Vec<(String, Value)> {
 
 /// The reasons are those of a comparison and of the trainings themselves.
 #[tokio::test]
-async fn the_learners_that_fit_a_dataset_are_told_with_the_reasons_of_the_others() {
+async fn learner_list_states_which_learners_fit_a_dataset() {
     let service = Service::start().await;
     let labelled = |x: [Value; 4]| {
         let examples = x.into_iter().zip([1, -1, 1, -1]);
@@ -179,7 +179,7 @@ async fn the_learners_that_fit_a_dataset_are_told_with_the_reasons_of_the_others
 }
 
 #[tokio::test]
-async fn fits_need_a_dataset_of_the_caller() {
+async fn learner_list_needs_a_dataset_of_the_caller() {
     let service = Service::start().await;
     let list = service.get("/v1/learners").await.expect(200).json();
     for item in list["items"].as_array().unwrap() {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::service::{Service, request, short_job, until};
 
 #[tokio::test]
-async fn the_limits_are_those_of_the_settings() {
+async fn limits_route_shows_the_settings() {
     let service = Service::with(&["--n-max", "100", "--seconds-max", "1.5"]).await;
     let limits = service.get("/v1/limits").await.expect(200).json();
     assert_eq!(limits["n_max"], 100);
@@ -15,7 +15,7 @@ async fn the_limits_are_those_of_the_settings() {
 
 /// Each body exceeds one limit. The refusal names the limit and its value.
 #[tokio::test]
-async fn every_refusal_names_its_limit_and_the_value() {
+async fn limit_error_names_the_limit_and_its_value() {
     let settings = [
         "--n-max",
         "100",
@@ -166,7 +166,7 @@ async fn a_compressed_bomb_is_stopped_at_the_limit() {
 
 /// A few bytes of a sparse format can cause much work and then count as an upload.
 #[tokio::test]
-async fn a_small_body_takes_a_permit_only_when_it_is_much_work() {
+async fn small_body_takes_an_upload_permit_only_for_much_work() {
     let service = Service::with(&["--uploads-max", "1"]).await;
     let path = "/v1/learners/perceptron/train?labels=first";
     let never = axum::body::Body::from_stream(futures_util::stream::pending::<

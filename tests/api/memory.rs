@@ -21,7 +21,7 @@ async fn taken(service: &Service) -> f64 {
 }
 
 #[tokio::test]
-async fn a_body_that_never_fits_is_refused_by_the_name_of_the_limit() {
+async fn body_that_never_fits_in_memory_names_the_limit() {
     let settings = [&SMALL[..], &["--stored-ratio-max", "1000000"]].concat();
     let service = Service::with(&settings).await;
     let limits = service.get("/v1/limits").await.expect(200).json();
@@ -55,7 +55,7 @@ async fn a_body_that_never_fits_is_refused_by_the_name_of_the_limit() {
 }
 
 #[tokio::test]
-async fn examples_that_the_service_makes_take_their_memory_from_the_budget() {
+async fn generated_examples_take_memory_from_the_budget() {
     let service = Service::with(&SMALL).await;
     let generated = json!({"n": 1_048_576, "count": 1_000, "sampling": "uniform",
         "target": {"binary_weights": {}}});
@@ -80,7 +80,7 @@ async fn examples_that_the_service_makes_take_their_memory_from_the_budget() {
 }
 
 #[tokio::test]
-async fn a_job_that_never_fits_is_refused_by_the_name_of_the_limit() {
+async fn job_that_never_fits_in_memory_names_the_limit() {
     let service = Service::with(&SMALL).await;
     // The service draws generated data into memory for a question about the whole sample.
     let separable = json!({
@@ -100,7 +100,7 @@ async fn a_job_that_never_fits_is_refused_by_the_name_of_the_limit() {
 /// Eight concurrent bodies, each of which fits alone. The service answers each, or asks the client to retry.
 /// A retry on its own succeeds.
 #[tokio::test]
-async fn bodies_that_do_not_fit_together_are_refused_for_now() {
+async fn concurrent_bodies_beyond_the_memory_are_refused_for_now() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SMALL);
     let row = "0.123456789,".repeat(499) + "1\n";
@@ -145,7 +145,7 @@ async fn fill_with_sessions<'a>(callers: &[&Caller<'a>]) -> Vec<String> {
 
 /// Each kind of work needs more than the sessions have left, and waits for none of them.
 #[tokio::test]
-async fn idle_sessions_of_any_key_make_room_for_any_work() {
+async fn idle_sessions_make_room_in_memory_for_any_work() {
     let service = Service::with(&SMALL).await;
     let one = Caller::new(&service, named("one")).await;
     let two = Caller::new(&service, named("two")).await;

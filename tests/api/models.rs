@@ -78,7 +78,7 @@ async fn models_are_paged_and_filtered() {
 }
 
 #[tokio::test]
-async fn every_format_gets_the_same_predictions() {
+async fn predict_gives_the_same_predictions_in_every_format() {
     let service = Service::start().await;
     let path = format!("{}/predict", linear(&service).await);
     let bodies = [
@@ -121,7 +121,7 @@ async fn every_format_gets_the_same_predictions() {
 }
 
 #[tokio::test]
-async fn lines_are_answered_with_lines() {
+async fn predict_answers_lines_with_lines() {
     let service = Service::start().await;
     let path = format!("{}/predict", linear(&service).await);
     let body = "{\"x\":\"111\"}\n{\"x\":[0,0,0]}\n{\"x\":\"001\"}\n";
@@ -153,7 +153,7 @@ fn scores(hypothesis: &Value, rows: &[[f64; 2]]) -> Vec<f64> {
 }
 
 #[tokio::test]
-async fn a_real_model_takes_rows_that_happen_to_be_zeros_and_ones() {
+async fn predict_by_a_real_model_accepts_rows_of_zeros_and_ones() {
     let service = Service::start().await;
     let model = real(&service).await;
     let hypothesis = service.get(&model).await.expect(200).json()["hypothesis"].clone();
@@ -194,7 +194,7 @@ async fn a_real_model_takes_rows_that_happen_to_be_zeros_and_ones() {
 }
 
 #[tokio::test]
-async fn data_that_do_not_fit_the_model_are_refused() {
+async fn predict_refuses_data_that_do_not_fit_the_model() {
     let service = Service::start().await;
     let path = format!("{}/predict", linear(&service).await);
     let cases = [
@@ -255,7 +255,7 @@ async fn a_model_predicts_its_own_training_data_as_its_result_says() {
 
 /// The rows fill more than one block of 64. The service reads the zeros of each row by that row alone.
 #[tokio::test]
-async fn a_real_model_takes_many_rows_of_zeros_and_ones() {
+async fn predict_by_a_real_model_accepts_many_rows_of_zeros_and_ones() {
     let service = Service::start().await;
     let model = real(&service).await;
     let hypothesis = service.get(&model).await.expect(200).json()["hypothesis"].clone();
@@ -273,7 +273,7 @@ async fn a_real_model_takes_many_rows_of_zeros_and_ones() {
 }
 
 #[tokio::test]
-async fn a_claim_about_examples_to_predict_is_refused() {
+async fn predict_refuses_a_declaration_of_sampling() {
     let service = Service::start().await;
     let path = format!("{}/predict", linear(&service).await);
     let data = json!({"half_space": {"examples": ["111"], "assume": "uniform-positive"}});

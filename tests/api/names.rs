@@ -67,7 +67,7 @@ async fn a_model_keeps_the_names_of_its_features() {
 }
 
 #[tokio::test]
-async fn names_go_with_the_file_of_a_model() {
+async fn model_file_keeps_feature_and_class_names() {
     let service = Service::start().await;
     let path = trained(&service, ARFF, MUSHROOMS).await;
     let file = service.get(&path).await.expect(200).json();
@@ -119,7 +119,7 @@ async fn names_go_with_the_file_of_a_model() {
 }
 
 #[tokio::test]
-async fn columns_are_matched_by_name() {
+async fn predict_matches_columns_by_name() {
     let service = Service::start().await;
     let model = trained(&service, CSV, TABLE).await;
     let same = predict(&service, &model, CSV, "tall,wide,old\n1,1,0\n0,0,1\n").await;
@@ -172,7 +172,7 @@ async fn columns_are_matched_by_name() {
 }
 
 #[tokio::test]
-async fn classes_are_evaluated_by_their_names() {
+async fn evaluate_matches_classes_by_name() {
     let service = Service::start().await;
     let model = trained(&service, ARFF, MUSHROOMS).await;
     let evaluate = format!("{model}/evaluate");

@@ -78,7 +78,7 @@ fn fixtures() -> Vec<Value> {
 
 /// The client compares every exchange with the served schema: see `contract`.
 #[tokio::test]
-async fn every_fixture_is_accepted_and_valid() {
+async fn job_fixtures_are_accepted_and_match_the_schema() {
     let service = Service::start().await;
     for body in fixtures() {
         let job = service.run(&body).await;
@@ -102,7 +102,7 @@ async fn every_fixture_is_accepted_and_valid() {
 /// Both the schema and the service refuse these requests. Without this test a schema that accepts
 /// everything would pass.
 #[tokio::test]
-async fn what_the_schema_refuses_the_service_refuses() {
+async fn request_that_the_schema_refuses_is_refused_by_the_service() {
     let service = Service::start().await;
     let good = &fixtures()[0];
     let spoils: [(&str, Value); 9] = [
@@ -131,7 +131,7 @@ async fn what_the_schema_refuses_the_service_refuses() {
 
 /// A choice of one property is an object with optional properties, because clients of a `oneOf` send `{}`.
 #[tokio::test]
-async fn zero_or_two_properties_of_a_choice_are_refused_with_the_names() {
+async fn choice_of_one_property_refuses_zero_or_two() {
     let schemas = &DOCUMENT["components"]["schemas"];
     let service = Service::start().await;
     let data = json!({"labelled": {"examples": [{"x": "1", "y": 1}]}});
@@ -173,7 +173,7 @@ async fn zero_or_two_properties_of_a_choice_are_refused_with_the_names() {
 
 /// Generated clients decode exactly these shapes: see `tests/clients`.
 #[test]
-fn every_union_is_tagged_nullable_or_of_different_json_types() {
+fn openapi_unions_are_tagged_nullable_or_of_distinct_json_types() {
     fn visit(value: &Value, place: &str, tagged: &mut usize) {
         let fields = match value {
             Value::Object(fields) => fields,
@@ -242,7 +242,7 @@ fn assert_tagged(variants: &[Value], discriminator: &Value) {
 
 /// Descriptions state two defaults, each of which has one constant.
 #[test]
-fn the_defaults_in_descriptions_are_those_in_force() {
+fn openapi_descriptions_state_the_defaults_in_force() {
     fn visit(name: &str, value: &Value, seconds: &mut usize) {
         let description = value["description"].as_str().unwrap_or_default();
         if name == "max_seconds" && description.contains("when absent") {
@@ -274,7 +274,7 @@ fn the_defaults_in_descriptions_are_those_in_force() {
 }
 
 #[test]
-fn the_committed_document_is_the_served_one() {
+fn committed_openapi_document_is_the_served_one() {
     let committed = include_str!("../../openapi/openapi.json");
     assert!(
         committed == halfspace::http::document(),
@@ -286,7 +286,7 @@ fn the_committed_document_is_the_served_one() {
 }
 
 #[test]
-fn every_operation_declares_its_errors_as_problems() {
+fn openapi_operations_declare_their_errors_as_problems() {
     assert!(DOCUMENT["openapi"].as_str().unwrap().starts_with("3.1"));
     let mut operations = 0;
     for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
@@ -353,7 +353,7 @@ const VERBS: [&str; 21] = [
 ];
 
 #[test]
-fn every_operation_has_its_own_id_of_a_verb_and_a_noun() {
+fn openapi_operation_ids_are_unique_and_of_verb_and_noun() {
     let paths = DOCUMENT["paths"].as_object().unwrap();
     let operations = paths
         .values()
@@ -368,7 +368,7 @@ fn every_operation_has_its_own_id_of_a_verb_and_a_noun() {
 }
 
 #[test]
-fn every_reference_of_the_document_leads_somewhere() {
+fn openapi_references_all_resolve() {
     fn visit(value: &Value) {
         match value {
             Value::Object(fields) => {

@@ -67,7 +67,7 @@ async fn every_metric_has_a_help_text() {
 }
 
 #[tokio::test]
-async fn the_document_is_served() {
+async fn openapi_document_is_served() {
     let service = Service::start().await;
     let served = service.get("/openapi.json").await.expect(200);
     assert_eq!(served.text(), halfspace::http::document());
@@ -131,7 +131,7 @@ async fn a_foreign_host_is_refused_unless_it_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_request_keeps_its_plain_id_and_gets_a_new_one_otherwise() {
+async fn plain_request_id_is_kept_and_any_other_replaced() {
     let service = Service::start().await;
     let sent = async |id: &str| {
         let answer = service
@@ -151,7 +151,7 @@ async fn a_request_keeps_its_plain_id_and_gets_a_new_one_otherwise() {
 
 /// A label has a bounded number of values whatever methods clients send.
 #[tokio::test]
-async fn a_method_of_a_clients_own_is_no_label() {
+async fn metrics_label_unknown_methods_as_other() {
     let service = Service::start().await;
     service.open(request("BREW", "/v1/learners", &[], "")).await;
     let metrics = service.get("/metrics").await.expect(200);
@@ -160,7 +160,7 @@ async fn a_method_of_a_clients_own_is_no_label() {
 }
 
 #[tokio::test]
-async fn the_document_tells_the_limits_in_force() {
+async fn openapi_document_states_the_limits_in_force() {
     let service = Service::with(&["--n-max", "4321"]).await;
     let served = service.get("/openapi.json").await.expect(200);
     assert!(served.text().contains("\"maximum\": 4321"));

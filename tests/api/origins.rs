@@ -16,7 +16,7 @@ async fn post(service: &Service, headers: &[(&str, &str)]) -> Answer {
 const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
 
 #[tokio::test]
-async fn pages_of_other_origins_change_nothing() {
+async fn cross_origin_pages_cannot_change_anything() {
     let service = Service::idle(&[]).await;
     for headers in [
         vec![("origin", "http://evil.example"), HOST],
@@ -39,7 +39,7 @@ async fn pages_of_other_origins_change_nothing() {
 /// curl and HTTP libraries send neither header. A page of the service sends the origin of the service. A client
 /// other than a browser gains nothing by a false `Sec-Fetch-Site`.
 #[tokio::test]
-async fn other_clients_are_unaffected() {
+async fn requests_without_a_foreign_origin_are_accepted() {
     let service = Service::idle(&[]).await;
     for headers in [
         vec![],
@@ -62,7 +62,7 @@ async fn other_clients_are_unaffected() {
 }
 
 #[tokio::test]
-async fn origins_of_the_settings_may_send_and_read() {
+async fn cors_origins_may_send_and_read() {
     let listed = [
         "--cors-origins",
         "https://app.example,http://localhost:3000",
@@ -105,7 +105,7 @@ async fn origins_of_the_settings_may_send_and_read() {
 }
 
 #[tokio::test]
-async fn every_origin_is_allowed_until_the_first_key() {
+async fn cors_of_all_origins_ends_with_the_first_key() {
     let service = Service::idle(&["--cors-origins", "*"]).await;
     let (_, secret) = service.key(named("first")).await;
     let bearer = format!("Bearer {secret}");
@@ -128,7 +128,7 @@ async fn every_origin_is_allowed_until_the_first_key() {
 
 /// The key is created while the service runs, and each kind of request is the first one after that.
 #[tokio::test]
-async fn the_first_request_after_the_first_key_is_of_a_foreign_origin_already() {
+async fn cors_refuses_the_first_request_after_the_first_key() {
     let origin = ("origin", "http://any.example");
     for (method, path, status) in [
         ("POST", "/v1/constructions/monotone-cnf", 403),
@@ -153,7 +153,7 @@ async fn the_first_request_after_the_first_key_is_of_a_foreign_origin_already() 
 }
 
 #[tokio::test]
-async fn a_request_has_one_host() {
+async fn request_with_two_host_headers_is_refused() {
     let service = Service::idle(&[]).await;
     for hosts in [["localhost", "localhost"], ["localhost", "evil.example"]] {
         let headers = hosts.map(|host| ("host", host));
@@ -165,7 +165,7 @@ async fn a_request_has_one_host() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_no_host_or_not_this_one_is_refused() {
+async fn malformed_or_foreign_host_is_refused() {
     let service = Service::idle(&[]).await;
     for host in [
         "[::1]evil.example",
@@ -213,7 +213,7 @@ async fn a_host_that_is_no_host_or_not_this_one_is_refused() {
 /// RFC 9112, section 3.2.2: the host of an absolute request target replaces the Host header, also in the comparison
 /// with the origin of a page.
 #[tokio::test]
-async fn the_host_of_an_absolute_target_decides() {
+async fn host_of_an_absolute_target_replaces_the_header() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &[]);
     let client = program.client();
@@ -253,7 +253,7 @@ async fn the_host_of_an_absolute_target_decides() {
 }
 
 #[tokio::test]
-async fn browsers_neither_keep_nor_frame_answers() {
+async fn answers_forbid_caching_and_framing() {
     let service = Service::idle(&[]).await;
     for path in [
         "/v1/learners",

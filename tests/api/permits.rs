@@ -82,7 +82,7 @@ async fn refused(caller: &Caller<'_>, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_key_has_half_of_the_streams_and_two_have_more() {
+async fn stream_permits_of_one_key_are_half_of_all() {
     let service = Service::with(&["--streams-max", "4", "--workers", "2"]).await;
     let mut callers = Vec::new();
     for name in ["a", "b", "c", "d"] {
@@ -274,7 +274,7 @@ async fn event_streams_of_an_open_service_have_one_limit() {
 
 /// The rows of the body take minutes. Only the end of the request ends them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reading_a_body_ends_with_its_request() {
+async fn reading_of_a_body_ends_with_its_request() {
     let settings = ["--uploads-max", "1", "--read-seconds-max", "86400"];
     let service = Service::with(&settings).await;
     let attributes: String = (0..8_000)

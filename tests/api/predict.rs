@@ -63,7 +63,7 @@ async fn ask(service: &Service, path: &str, media_type: &str, accept: &str, body
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_each_answer_gets_it() {
+async fn predict_answers_each_line_before_the_next_is_sent() {
     let service = Service::start().await;
     let path = linear(&service).await;
     let expected = lines_by_example(&service, &path).await;
@@ -89,7 +89,7 @@ async fn a_client_that_waits_for_each_answer_gets_it() {
 }
 
 #[tokio::test]
-async fn many_lines_are_answered_in_their_order_however_they_are_sent_and_read() {
+async fn predict_answers_many_lines_in_order() {
     const LINES: usize = 120_000;
     let service = Service::start().await;
     let path = linear(&service).await;
@@ -122,7 +122,7 @@ async fn many_lines_are_answered_in_their_order_however_they_are_sent_and_read()
 }
 
 #[tokio::test]
-async fn a_late_error_is_the_last_line_with_its_place() {
+async fn predict_ends_with_a_late_error_and_its_place() {
     let service = Service::start().await;
     let path = linear(&service).await;
     let expected = lines_by_example(&service, &path).await;
@@ -159,7 +159,7 @@ async fn a_late_error_is_the_last_line_with_its_place() {
 }
 
 #[tokio::test]
-async fn an_error_before_the_first_answer_is_a_problem() {
+async fn predict_error_before_the_first_answer_is_a_problem() {
     let service = Service::start().await;
     let path = linear(&service).await;
     for (body, status, code) in [
@@ -180,7 +180,7 @@ async fn an_error_before_the_first_answer_is_a_problem() {
 }
 
 #[tokio::test]
-async fn each_line_is_read_as_if_it_stood_alone() {
+async fn predict_reads_each_line_on_its_own() {
     let service = Service::start().await;
     let path = linear(&service).await;
     let expected = lines_by_example(&service, &path).await;
@@ -191,7 +191,7 @@ async fn each_line_is_read_as_if_it_stood_alone() {
 }
 
 #[tokio::test]
-async fn everything_is_answered_in_lines_when_they_are_asked_for() {
+async fn predict_answers_every_body_in_lines_on_request() {
     let service = Service::start().await;
     let path = linear(&service).await;
     let by_example = lines_by_example(&service, &path).await;
@@ -217,7 +217,7 @@ async fn everything_is_answered_in_lines_when_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn a_large_dataset_is_predicted_in_parts() {
+async fn predict_reads_a_large_dataset_in_parts() {
     const EXAMPLES: usize = 40_000;
     let service = Service::start().await;
     // The rows are so wide that the dataset does not fit into memory as a whole.
@@ -260,7 +260,7 @@ async fn a_large_dataset_is_predicted_in_parts() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_no_end_of_the_body() {
+async fn predict_does_not_take_a_broken_connection_for_the_end() {
     let service = Service::with(&["--streams-max", "1"]).await;
     let path = linear(&service).await;
     let (sender, body) = sending();
@@ -278,7 +278,7 @@ async fn a_connection_that_breaks_is_no_end_of_the_body() {
 }
 
 #[tokio::test]
-async fn so_many_are_answered_in_lines_at_once() {
+async fn predict_streams_are_limited_to_streams_max() {
     let service = Service::with(&["--streams-max", "1", "--uploads-max", "1"]).await;
     let path = linear(&service).await;
     let (sender, body) = sending();
@@ -300,7 +300,7 @@ async fn so_many_are_answered_in_lines_at_once() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_leaves_nothing_behind() {
+async fn predict_frees_its_permit_when_the_client_leaves() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &["--streams-max", "1"]);
     let client = program.client();
@@ -331,7 +331,7 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_any_more_is_not_computed() {
+async fn predict_stops_computing_when_the_client_leaves() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &["--uploads-max", "1"]);
     let client = program.client();
@@ -366,7 +366,7 @@ async fn what_nobody_waits_for_any_more_is_not_computed() {
 }
 
 #[tokio::test]
-async fn a_document_and_an_evaluation_end_with_their_time() {
+async fn predict_and_evaluate_end_at_answer_seconds_max() {
     let service = Service::with(&["--answer-seconds-max", "0.05"]).await;
     let data = json!({"labelled": {"examples": [
         {"x": "1".repeat(20), "y": 1}, {"x": "0".repeat(20), "y": -1}]}});
@@ -402,7 +402,7 @@ fn npy(rows: &[[u8; 3]]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn examples_without_labels_are_predicted_in_every_form() {
+async fn predict_accepts_unlabelled_examples_in_every_format() {
     let service = Service::start().await;
     let path = linear(&service).await;
     let lines = "{\"prediction\":1,\"score\":2}\n".to_owned()

@@ -205,7 +205,7 @@ async fn a_preview_refuses_what_an_upload_would_refuse() {
 
 /// The choices of a page: the label, the positive class, a kind, and a column to ignore. Each mends the refusal.
 #[tokio::test]
-async fn the_shown_choices_mend_the_request() {
+async fn preview_choices_mend_the_request() {
     let service = Service::start().await;
     let body =
         "id,size,odor,species\nx1,2.5,foul,setosa\nx2,?,none,virginica\nx3,1,foul,versicolor\n";
@@ -235,7 +235,7 @@ async fn the_shown_choices_mend_the_request() {
 }
 
 #[tokio::test]
-async fn the_number_of_rows_is_chosen() {
+async fn preview_has_the_requested_number_of_rows() {
     let service = Service::start().await;
     let body: String = (0..300).map(|row| format!("{},{row}\n", row % 2)).collect();
     for (query, rows) in [("", 20), ("rows=0", 0), ("rows=7", 7), ("rows=100", 100)] {
@@ -292,7 +292,7 @@ async fn data_of_many_features_have_short_previews() {
 /// Neither a dataset nor a file stays, also if the data were spooled. A spooled preview needs the quota of its data,
 /// and a small one needs none.
 #[tokio::test]
-async fn nothing_is_stored() {
+async fn preview_stores_nothing() {
     let service = Service::with(&[
         "--upload-memory-bytes-max",
         "65536",
@@ -387,7 +387,7 @@ async fn forms_and_compressed_bodies_have_previews() {
 
 /// The document describes each member of a preview.
 #[tokio::test]
-async fn the_members_of_a_preview_are_described() {
+async fn openapi_describes_the_members_of_a_preview() {
     let service = Service::start().await;
     let shown = preview(&service, (CSV, "", TOYS)).await;
     let schemas = &DOCUMENT["components"]["schemas"];

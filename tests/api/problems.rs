@@ -43,7 +43,7 @@ async fn every_code_of_the_contract_has_a_page() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_none_is_a_problem() {
+async fn unknown_path_is_a_problem_of_404() {
     let service = Service::start().await;
     for path in [
         "/v1",
@@ -57,7 +57,7 @@ async fn a_path_that_is_none_is_a_problem() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn wrong_method_is_answered_with_the_allowed_ones() {
     let service = Service::start().await;
     let cases = [
         ("PUT", "/v1/jobs", "GET,HEAD,POST"),
@@ -85,7 +85,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
 }
 
 #[tokio::test]
-async fn an_error_repeats_no_header_of_the_client_but_its_plain_id() {
+async fn problem_repeats_only_the_request_id_of_the_headers() {
     let service = Service::start().await;
     let headers = [("x-request-id", "one-1"), ("x-evil", "<script>")];
     let answer = service.send(request("GET", "/nothing", &headers, "")).await;
@@ -95,7 +95,7 @@ async fn an_error_repeats_no_header_of_the_client_but_its_plain_id() {
 }
 
 #[tokio::test]
-async fn of_many_things_wrong_the_first_are_listed_and_all_are_counted() {
+async fn problem_lists_the_first_errors_and_counts_all() {
     let service = Service::start().await;
     let mut job = short_job();
     let params: serde_json::Map<_, _> = (0..30).map(|i| (format!("p{i}"), json!(i))).collect();
@@ -109,7 +109,7 @@ async fn of_many_things_wrong_the_first_are_listed_and_all_are_counted() {
 
 /// A client that sends its whole body before it reads must receive the answer and not a broken connection.
 #[tokio::test]
-async fn a_refusal_reads_the_body_that_is_under_way() {
+async fn refused_request_is_read_to_the_end_of_its_body() {
     let service = Service::start().await;
     let cases = [
         ("/v1/learners/none/train", "text/csv"),

@@ -146,7 +146,7 @@ async fn a_job_with_parts_tells_why_its_parts_wait() {
 }
 
 #[tokio::test]
-async fn a_key_sees_the_counts_of_other_keys_and_nothing_else_of_them() {
+async fn queue_shows_a_key_only_the_counts_of_other_keys() {
     let service = Service::idle(&[]).await;
     let (id, secret) = service.key(named("the first key")).await;
     let first = Caller {

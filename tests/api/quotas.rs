@@ -31,7 +31,7 @@ async fn queue(caller: &Caller<'_>, seed: u64) -> Answer {
 }
 
 #[tokio::test]
-async fn a_key_has_room_in_the_queue_and_so_have_all_together() {
+async fn queue_is_limited_per_key_and_in_all() {
     let settings = ["--jobs-queued-max", "5", "--jobs-queued-per-key-max", "3"];
     let service = Service::idle(&settings).await;
     let a = Caller::new(&service, named("a")).await;
@@ -70,7 +70,7 @@ async fn own(caller: &Caller<'_>) -> Value {
 const CSV: &str = "text/csv";
 
 #[tokio::test]
-async fn a_key_stores_so_many_bytes() {
+async fn stored_bytes_of_a_key_are_limited() {
     let service = Service::start().await;
     let new = NewKey {
         bytes: Some(5_000),
@@ -134,7 +134,7 @@ async fn a_key_stores_so_many_bytes() {
 }
 
 #[tokio::test]
-async fn a_session_learns_until_its_key_has_no_room() {
+async fn session_stops_learning_at_the_quota_of_its_key() {
     let service = Service::start().await;
     let new = NewKey {
         bytes: Some(100),
@@ -174,7 +174,7 @@ async fn a_session_learns_until_its_key_has_no_room() {
 
 /// The packed format allows the service to compute the stored size from the length of the body.
 #[tokio::test]
-async fn a_body_that_cannot_fit_is_refused_before_it_comes() {
+async fn body_beyond_the_quota_is_refused_before_it_is_read() {
     let service = Service::with(&["--stored-bytes-max", "10000"]).await;
     let never = axum::body::Body::from_stream(futures_util::stream::pending::<
         Result<bytes::Bytes, std::convert::Infallible>,
@@ -191,7 +191,7 @@ async fn a_body_that_cannot_fit_is_refused_before_it_comes() {
 }
 
 #[tokio::test]
-async fn what_is_too_much_for_the_service_leaves_no_data() {
+async fn refused_data_beyond_stored_bytes_max_leave_nothing() {
     let service = Service::with(&["--stored-bytes-max", "2000"]).await;
     let rows = "1,1,0\n".repeat(10_000);
     let answer = service
@@ -208,7 +208,7 @@ async fn what_is_too_much_for_the_service_leaves_no_data() {
 }
 
 #[tokio::test]
-async fn a_priority_is_shown_and_has_a_range() {
+async fn job_priority_is_shown_and_has_a_range() {
     let service = Service::idle(&[]).await;
     let mut asked = long_job(1);
     for (priority, shown) in [(json!(-10), -10), (json!(10), 10), (Value::Null, 0)] {

@@ -178,7 +178,7 @@ async fn replay_all(cases: u64) -> (f64, f64) {
 }
 
 #[tokio::test]
-async fn every_training_of_the_grid_is_replayed() {
+async fn receipts_of_every_training_of_the_grid_are_replayed() {
     replay_all(168).await;
 }
 
@@ -200,7 +200,7 @@ fn replay_in_python(directory: &Path, case: &Case) {
 
 #[tokio::test]
 #[ignore = "prints seconds, for a release build"]
-async fn a_thousand_trainings_are_replayed() {
+async fn receipts_of_a_thousand_trainings_are_replayed() {
     let (trained, replayed) = replay_all(1000).await;
     println!("1,000 trainings: {trained:.2} s over the service, {replayed:.2} s of replay");
     let (service, directory) = (Service::start().await, tempfile::tempdir().unwrap());
@@ -253,7 +253,7 @@ async fn a_receipt_with_any_digit_altered_is_refused() {
 
 /// The replay finds each false fact by itself if the digest of the receipt was computed again.
 #[tokio::test]
-async fn a_false_fact_under_a_new_digest_is_refused() {
+async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
     let service = Service::start().await;
     let case = case(LEARNERS.len() as u64 * 3 + 1);
     let own = receipt(&service, &train(&service, &case).await).await;
@@ -357,7 +357,7 @@ fn run_verify(directory: &Path, arguments: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn the_command_and_the_script_replay_a_receipt() {
+async fn verify_command_and_script_replay_a_receipt() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
@@ -392,7 +392,7 @@ async fn the_command_and_the_script_replay_a_receipt() {
 }
 
 #[tokio::test]
-async fn the_command_draws_generated_examples_again() {
+async fn verify_command_draws_generated_examples_again() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().unwrap();
     let case = Case {

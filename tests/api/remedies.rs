@@ -538,7 +538,7 @@ async fn unfit(code: &str) -> Option<Answer> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_code_is_provoked_and_its_detail_names_a_remedy() {
+async fn every_problem_code_is_provoked_and_names_a_remedy() {
     let mut faults = Vec::new();
     for code in codes() {
         if let Some((_, named, test)) = ELSEWHERE.iter().find(|(known, ..)| *known == code) {
@@ -572,7 +572,7 @@ async fn each_code_is_provoked_and_its_detail_names_a_remedy() {
 }
 
 #[test]
-fn a_detail_without_a_remedy_is_told_apart() {
+fn names_a_remedy_finds_details_without_one() {
     for detail in [
         "There is no such job.",
         "The value is not finite.",

@@ -114,7 +114,7 @@ async fn drawn_samples_equal_generated_data() {
 }
 
 #[tokio::test]
-async fn noise_flips_classes_by_the_seed() {
+async fn sample_noise_flips_classes_by_the_seed() {
     let service = Service::start().await;
     let clean = table(&service, "monks-3").await;
     assert_eq!(clean, table(&service, "monks-3?seed=7").await);
@@ -130,7 +130,7 @@ async fn noise_flips_classes_by_the_seed() {
 /// Each sample accepts both ends of each documented range and refuses the values beyond. A default that is given
 /// changes nothing.
 #[tokio::test]
-async fn parameters_have_the_documented_ranges() {
+async fn sample_parameters_have_the_documented_ranges() {
     let service = Service::start().await;
     let mut checked = 0;
     for item in samples(&service).await {
@@ -183,7 +183,7 @@ async fn unknown_samples_and_parameters_are_refused() {
 }
 
 #[tokio::test]
-async fn head_has_the_headers_of_get() {
+async fn head_of_a_sample_has_the_headers_of_get() {
     let service = Service::start().await;
     let csv = table(&service, "monks-1").await;
     let head = request("HEAD", "/v1/samples/monks-1", &[], "");

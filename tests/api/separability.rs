@@ -27,7 +27,7 @@ fn signed_rows(data: &Value) -> Vec<Vec<i64>> {
 }
 
 #[tokio::test]
-async fn separability_comes_with_a_certificate_that_anybody_can_check() {
+async fn separability_certificate_can_be_checked() {
     let service = Service::start().await;
     let ask = |data: Value, convention: &str| {
         json!({"separability": {"data": data, "bias": true, "reading": "signed",
@@ -73,7 +73,7 @@ async fn separability_comes_with_a_certificate_that_anybody_can_check() {
 }
 
 #[tokio::test]
-async fn without_a_bias_the_conventions_differ() {
+async fn separability_conventions_differ_without_a_bias() {
     let service = Service::start().await;
     // The positive example is the origin, which lies on every hyperplane through the origin.
     let data = json!({"labelled": {"examples": [{"x": [0, 0], "y": 1}, {"x": [1, 0], "y": -1}]}});
@@ -150,7 +150,7 @@ async fn a_version_space_is_counted_and_listed() {
 }
 
 #[tokio::test]
-async fn binary_weights_over_many_features_are_excluded_with_a_proof() {
+async fn version_space_of_many_features_is_excluded_with_a_proof() {
     let service = Service::start().await;
     let row = "10".repeat(20);
     let contradiction =
@@ -182,7 +182,7 @@ async fn binary_weights_over_many_features_are_excluded_with_a_proof() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_refused_at_its_place() {
+async fn separability_questions_point_at_unfit_data_and_fields() {
     let service = Service::start().await;
     let real = json!({"labelled": {"examples": [{"x": [0.5], "y": 1}, {"x": [2], "y": -1}]}});
     let wide = json!({"half_space": {"examples": ["1".repeat(513)]}});

@@ -89,7 +89,7 @@ impl Server {
 
 /// Only one connection is allowed. Each connection without a request head is dropped for the next one.
 #[tokio::test]
-async fn a_connection_that_brings_no_head_makes_place() {
+async fn connection_without_a_request_head_makes_place() {
     let limits = ServeLimits {
         connections_max: 1,
         ..ServeLimits::default()
@@ -105,7 +105,7 @@ async fn a_connection_that_brings_no_head_makes_place() {
 }
 
 #[tokio::test]
-async fn a_head_has_its_time() {
+async fn request_head_has_a_time_limit() {
     let limits = ServeLimits {
         head_timeout: Duration::from_millis(50),
         ..ServeLimits::default()
@@ -120,7 +120,7 @@ async fn a_head_has_its_time() {
 }
 
 #[tokio::test]
-async fn a_head_beyond_64_kib_is_refused() {
+async fn request_head_beyond_64_kib_is_refused() {
     let server = Server::start(ServeLimits::default()).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = format!(
@@ -141,7 +141,7 @@ async fn a_head_beyond_64_kib_is_refused() {
 /// One address may hold half of the connections. A fifth connection replaces one that does not read, and
 /// another address is not affected.
 #[tokio::test]
-async fn connections_that_do_not_read_make_place() {
+async fn connections_that_do_not_read_make_place_for_others() {
     let limits = ServeLimits {
         connections_max: 8,
         ..ServeLimits::default()

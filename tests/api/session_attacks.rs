@@ -67,7 +67,7 @@ async fn a_session_is_not_forgotten_while_a_stream_is_open() {
 }
 
 #[tokio::test]
-async fn a_stream_into_a_session_that_is_deleted_ends_with_that() {
+async fn session_stream_ends_when_its_session_is_deleted() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let mut stream = Open::into(&service, &path).await;
@@ -81,7 +81,7 @@ async fn a_stream_into_a_session_that_is_deleted_ends_with_that() {
 }
 
 #[tokio::test]
-async fn a_stream_that_another_process_writes_past_ends_with_that() {
+async fn session_stream_ends_when_another_process_writes() {
     let (one, other) = Service::two().await;
     let path = of(&one, "perceptron", 3).await;
     let mut stream = Open::into(&one, &path).await;
@@ -96,7 +96,7 @@ async fn a_stream_that_another_process_writes_past_ends_with_that() {
 }
 
 #[tokio::test]
-async fn writers_in_two_processes_lose_no_update() {
+async fn session_writers_in_two_processes_lose_no_update() {
     const WRITERS: u64 = 8;
     const EACH: usize = 25;
     let (one, other) = Service::two().await;
@@ -135,7 +135,7 @@ async fn writers_in_two_processes_lose_no_update() {
 }
 
 #[tokio::test]
-async fn every_end_is_told_and_final() {
+async fn session_end_is_reported_and_final() {
     let service = Service::start().await;
     let drift = json!({"name": "directed-drift"});
     let perceptron = json!({"name": "perceptron"});

@@ -59,7 +59,7 @@ async fn duplex(
 }
 
 #[tokio::test]
-async fn every_format_and_coding_comes_to_the_same() {
+async fn session_learns_the_same_from_every_format_and_coding() {
     let service = Service::start().await;
     let all = examples(N, 300, 11);
     let ndjson = lines(&all);
@@ -163,7 +163,7 @@ async fn every_format_and_coding_comes_to_the_same() {
 }
 
 #[tokio::test]
-async fn compressed_lines_are_answered_while_the_body_is_still_coming_in() {
+async fn session_answers_compressed_lines_as_they_arrive() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let headers = [("content-encoding", "gzip")];
@@ -184,7 +184,7 @@ async fn compressed_lines_are_answered_while_the_body_is_still_coming_in() {
 }
 
 #[tokio::test]
-async fn what_blanks_compress_to_is_passed_over() {
+async fn session_stream_skips_compressed_blanks() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let line = "{\"x\": \"101\", \"y\": 1}\n";
@@ -198,7 +198,7 @@ async fn what_blanks_compress_to_is_passed_over() {
 }
 
 #[tokio::test]
-async fn what_one_stream_must_not_mix_it_does_not_mix_in_pieces() {
+async fn session_stream_refuses_mixed_lines_across_pieces() {
     let service = Service::start().await;
     for (second, code, column) in [
         ("{\"x\": \"101\", \"y\": 0}\n", "mixed-labels", 19),
@@ -229,7 +229,7 @@ async fn what_one_stream_must_not_mix_it_does_not_mix_in_pieces() {
 }
 
 #[tokio::test]
-async fn a_line_that_no_learner_could_take_is_named_and_those_before_are_learnt() {
+async fn session_stream_names_an_unlearnable_line() {
     let service = Service::start().await;
     let path = of(&service, "kernel-winnow", 40).await;
     let few = format!("{{\"x\": \"11{}\", \"y\": 1}}\n", "0".repeat(38));
@@ -267,7 +267,7 @@ async fn a_line_that_no_learner_could_take_is_named_and_those_before_are_learnt(
 }
 
 #[tokio::test]
-async fn a_bad_body_of_another_format_leaves_nothing_behind() {
+async fn session_learns_nothing_from_a_bad_table_body() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     for (query, media_type, body, status, code) in [
@@ -343,7 +343,7 @@ async fn a_bad_body_of_another_format_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_damaged_coding_ends_a_stream_and_keeps_what_was_learnt() {
+async fn session_stream_with_a_damaged_coding_keeps_earlier_lines() {
     let service = Service::start().await;
     let text = lines(&examples(3, 50, 1));
     let gzip = gzip(text.as_bytes());
@@ -364,7 +364,7 @@ async fn a_damaged_coding_ends_a_stream_and_keeps_what_was_learnt() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_within_a_file_is_told_where_it_came() {
+async fn session_that_ends_within_a_file_names_the_row() {
     let service = Service::start().await;
     let asked = json!({"learner": {"name": "perceptron"}, "n": 2, "stop": {"max_mistakes": 1}});
     let path = opened(&service, &asked).await;
@@ -383,7 +383,7 @@ async fn the_end_of_a_session_within_a_file_is_told_where_it_came() {
 }
 
 #[tokio::test]
-async fn a_stream_has_so_many_lines() {
+async fn session_stream_has_a_maximum_of_lines() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let line = "{\"x\": \"101\", \"y\": 1}\n";
@@ -408,7 +408,7 @@ async fn a_stream_has_so_many_lines() {
 }
 
 #[tokio::test]
-async fn a_session_scores_as_the_model_that_is_saved_of_it() {
+async fn session_scores_like_its_saved_model() {
     let service = Service::start().await;
     let all = examples(N, 200, 5);
     for learner in [

@@ -112,7 +112,7 @@ pub(super) async fn settled(service: &Service, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_example_is_answered_and_counted() {
+async fn session_answers_and_counts_every_example() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     // The hypothesis w = 0 with bias 0 predicts 1 for every example, so 000 is a mistake.
@@ -148,7 +148,7 @@ async fn every_example_is_answered_and_counted() {
 }
 
 #[tokio::test]
-async fn lines_documents_and_interruptions_come_to_the_same() {
+async fn session_learns_the_same_by_lines_documents_and_interruptions() {
     let service = Service::start().await;
     let all = examples(12, 300, 1);
     for learner in LEARNERS {
@@ -190,7 +190,7 @@ async fn lines_documents_and_interruptions_come_to_the_same() {
 }
 
 #[tokio::test]
-async fn a_long_session_comes_back_from_its_snapshot() {
+async fn long_session_is_restored_from_its_snapshot() {
     let service = Service::start().await;
     let all = examples(20, 10_000, 2);
     for learner in ["directed-drift-sync", "perceptron", "kernel-perceptron"] {
@@ -213,7 +213,7 @@ async fn a_long_session_comes_back_from_its_snapshot() {
 }
 
 #[tokio::test]
-async fn a_stale_position_is_refused_and_told() {
+async fn session_refuses_a_stale_position_and_states_its_own() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let one = json!({"labelled": {"examples": [{"x": "101", "y": 1}]}});
@@ -247,7 +247,7 @@ async fn a_stale_position_is_refused_and_told() {
 }
 
 #[tokio::test]
-async fn a_document_is_learnt_whole_or_not_at_all() {
+async fn session_learns_a_document_whole_or_not_at_all() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let bad = json!({"labelled": {"examples": [{"x": "101", "y": 1}, {"x": "1x1", "y": 1}]}});
@@ -265,7 +265,7 @@ async fn a_document_is_learnt_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_late_error_is_the_last_line_and_what_came_before_stays_learnt() {
+async fn session_stream_ends_with_a_late_error_and_keeps_earlier_lines() {
     let service = Service::start().await;
     for (bad, code, line) in [
         ("{\"x\": \"10\", \"y\": 1}", "wrong-data", 4),
@@ -301,7 +301,7 @@ async fn a_late_error_is_the_last_line_and_what_came_before_stays_learnt() {
 }
 
 #[tokio::test]
-async fn after_its_end_a_session_learns_no_more() {
+async fn session_learns_no_more_after_its_end() {
     let service = Service::start().await;
     let asked = json!({"learner": {"name": "directed-drift"}, "n": 15, "seed": 4,
         "assume": "uniform-positive", "stop": {"confidence": 0.9}});
@@ -359,7 +359,7 @@ async fn after_its_end_a_session_learns_no_more() {
 }
 
 #[tokio::test]
-async fn without_a_declaration_nothing_is_claimed() {
+async fn session_without_a_declaration_claims_no_confidence() {
     let service = Service::start().await;
     let asked = json!({"learner": {"name": "directed-drift", "params": {"initial": "111"}}, "n": 3,
         "stop": {"max_examples": 60}});
@@ -381,7 +381,7 @@ async fn without_a_declaration_nothing_is_claimed() {
 }
 
 #[tokio::test]
-async fn predicting_learns_nothing_and_a_saved_model_predicts_the_same() {
+async fn session_prediction_learns_nothing_and_equals_the_saved_model() {
     let service = Service::start().await;
     let all = examples(8, 200, 3);
     let unlabelled: Vec<_> = all.iter().map(|(x, _)| x).collect();
@@ -423,7 +423,7 @@ async fn predicting_learns_nothing_and_a_saved_model_predicts_the_same() {
 }
 
 #[tokio::test]
-async fn real_examples_are_learnt_as_they_are() {
+async fn session_learns_real_examples() {
     let service = Service::start().await;
     let asked = json!({"learner": {"name": "perceptron"}, "n": 2, "values": "real"});
     let path = opened(&service, &asked).await;
@@ -448,7 +448,7 @@ async fn real_examples_are_learnt_as_they_are() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_session_is_refused() {
+async fn session_refuses_unfit_learners_and_settings() {
     let service = Service::start().await;
     for (body, status, code, pointer) in [
         (
@@ -541,7 +541,7 @@ async fn what_cannot_be_a_session_is_refused() {
 }
 
 #[tokio::test]
-async fn examples_that_do_not_fit_are_refused() {
+async fn session_refuses_examples_that_do_not_fit() {
     let service = Service::start().await;
     let path = format!("{}/examples", of(&service, "perceptron", 3).await);
     for (body, status, code) in [
@@ -591,7 +591,7 @@ async fn examples_that_do_not_fit_are_refused() {
 }
 
 #[tokio::test]
-async fn lines_are_answered_while_the_body_is_still_coming_in() {
+async fn session_answers_lines_as_they_arrive() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
     let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
@@ -621,7 +621,7 @@ async fn lines_are_answered_while_the_body_is_still_coming_in() {
 }
 
 #[tokio::test]
-async fn an_idle_stream_loses_its_turn() {
+async fn idle_session_stream_loses_its_turn() {
     let service = Service::with(&["--session-idle-seconds", "1"]).await;
     let path = of(&service, "perceptron", 3).await;
     let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
@@ -646,13 +646,13 @@ async fn an_idle_stream_loses_its_turn() {
 }
 
 #[tokio::test]
-async fn sixteen_writers_lose_no_update() {
+async fn session_of_sixteen_writers_loses_no_update() {
     write_by_sixteen(20).await;
 }
 
 #[tokio::test]
 #[ignore = "minutes; see CONTRIBUTING"]
-async fn sixteen_writers_of_ten_thousand_examples_lose_no_update_at_full_size() {
+async fn session_of_sixteen_writers_loses_no_update_at_full_size() {
     write_by_sixteen(625).await;
 }
 
@@ -696,7 +696,7 @@ async fn write_by_sixteen(each: usize) {
 }
 
 #[tokio::test]
-async fn sessions_are_listed_and_so_many() {
+async fn sessions_are_listed_and_limited() {
     let service = Service::with(&["--sessions-max", "3"]).await;
     let mut paths = Vec::new();
     for _ in 0..3 {
@@ -751,7 +751,7 @@ async fn sessions_are_listed_and_so_many() {
 }
 
 #[tokio::test]
-async fn two_processes_on_one_store_take_turns() {
+async fn session_alternates_between_two_processes() {
     let (one, other) = Service::two().await;
     let path = of(&one, "directed-drift", 12).await;
     let serial = of(&one, "directed-drift", 12).await;

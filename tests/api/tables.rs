@@ -348,32 +348,32 @@ async fn is_learnt_and_predicted(table: Table) {
 }
 
 #[tokio::test]
-async fn mushrooms_are_learnt_and_predicted() {
+async fn table_of_mushrooms_is_learnt_and_predicted() {
     is_learnt_and_predicted(mushroom()).await;
 }
 
 #[tokio::test]
-async fn votes_are_learnt_and_predicted() {
+async fn table_of_votes_is_learnt_and_predicted() {
     is_learnt_and_predicted(votes()).await;
 }
 
 #[tokio::test]
-async fn end_boards_are_learnt_and_predicted() {
+async fn table_of_tic_tac_toe_is_learnt_and_predicted() {
     is_learnt_and_predicted(tic_tac_toe()).await;
 }
 
 #[tokio::test]
-async fn one_species_against_the_others_is_learnt_and_predicted() {
+async fn table_of_iris_is_learnt_one_species_against_the_rest() {
     is_learnt_and_predicted(iris()).await;
 }
 
 #[tokio::test]
-async fn grades_without_a_header_are_learnt_and_predicted() {
+async fn table_of_breast_cancer_without_header_is_learnt_and_predicted() {
     is_learnt_and_predicted(breast_cancer()).await;
 }
 
 #[tokio::test]
-async fn incomes_are_learnt_and_predicted() {
+async fn table_of_adult_incomes_is_learnt_and_predicted() {
     is_learnt_and_predicted(adult()).await;
 }
 
@@ -382,7 +382,7 @@ const TOYS: &str =
 
 /// A dataset that is encoded as a model or another dataset has the features of that encoding.
 #[tokio::test]
-async fn another_table_takes_the_encoding_of_a_model_or_a_dataset() {
+async fn upload_takes_the_encoding_of_a_model_or_a_dataset() {
     let service = Service::start().await;
     let job = trained(&service, "numbers=thermometer&bins=2", CSV, TOYS.to_owned()).await;
     let model = job["result"]["model"].as_str().unwrap();
@@ -441,7 +441,7 @@ async fn another_table_takes_the_encoding_of_a_model_or_a_dataset() {
 
 /// A refusal names the row, the column and the parameter that helps, and the parameter helps.
 #[tokio::test]
-async fn a_pasted_parameter_mends_the_request() {
+async fn table_error_names_the_parameter_that_mends_the_request() {
     let service = Service::start().await;
     for (body, query, remedy) in [
         ("a,b,ill\n1,0,yes\n0,1,no\n", "", "labels=ill"),
@@ -606,7 +606,7 @@ fn toys() -> Value {
 
 /// One table has one digest in CSV, in JSON rows and in lines of objects.
 #[tokio::test]
-async fn rows_are_objects_too() {
+async fn table_rows_in_json_and_ndjson_have_the_digest_of_csv() {
     let service = Service::start().await;
     let stored = service
         .post_as("/v1/datasets?numbers=thermometer", CSV, TOYS)

@@ -18,7 +18,7 @@ fn assert_near(found: &Value, expected: f64, relative: f64) {
 }
 
 #[tokio::test]
-async fn covers_count_is_exact() {
+async fn theory_cover_count_is_exact() {
     let service = Service::start().await;
     let all = ask(&service, "cover?points=70&dimension=70").await;
     assert_eq!(
@@ -35,7 +35,7 @@ async fn covers_count_is_exact() {
 }
 
 #[tokio::test]
-async fn the_analysis_of_directed_drift_is_that_of_the_reference() {
+async fn theory_of_directed_drift_is_that_of_the_reference() {
     let service = Service::start().await;
     let found = ask(&service, "directed-drift?n=20&delta=0.05").await;
     let mistakes = &found["expected_mistakes"];
@@ -60,7 +60,7 @@ async fn the_analysis_of_directed_drift_is_that_of_the_reference() {
 }
 
 #[tokio::test]
-async fn a_bound_past_the_range_of_numbers_is_null_beside_its_logarithm() {
+async fn theory_bound_past_f64_is_null_beside_its_logarithm() {
     let service = Service::start().await;
     let found = ask(&service, "directed-drift?n=512").await;
     assert_eq!(found["theorem_1"]["upper"], Value::Null);
@@ -115,7 +115,7 @@ fn broken_promise(document: &Value, schema: &Value, found: &Value, place: &str) 
 /// Every theory route with all pairs of extreme values: the answer is a refusal, or keeps the promises of the document.
 /// The other parameters have a plain value.
 #[tokio::test]
-async fn no_required_figure_is_null_for_extreme_parameters() {
+async fn theory_has_no_required_null_for_extreme_parameters() {
     let service = Service::start().await;
     let document = service.get("/openapi.json").await.expect(200).json();
     let long = format!("1{}", "0".repeat(400));
@@ -187,7 +187,7 @@ async fn no_required_figure_is_null_for_extreme_parameters() {
 }
 
 #[tokio::test]
-async fn a_bound_of_winnow_below_the_range_of_numbers_has_its_logarithm() {
+async fn theory_winnow_bound_below_f64_has_its_logarithm() {
     let service = Service::start().await;
     let theta = format!("1{}", "0".repeat(400));
     let found = ask(&service, &format!("winnow?n=8&relevant=0&theta={theta}")).await;
@@ -197,7 +197,7 @@ async fn a_bound_of_winnow_below_the_range_of_numbers_has_its_logarithm() {
 }
 
 #[tokio::test]
-async fn run_lengths_are_those_of_the_rules() {
+async fn theory_run_lengths_are_those_of_the_rules() {
     let service = Service::start().await;
     let found = ask(&service, "stopping?n=20&confidence=0.95").await;
     assert_near(&found["min_error"], 0.149_802_32, 1e-7);
@@ -211,7 +211,7 @@ async fn run_lengths_are_those_of_the_rules() {
 }
 
 #[tokio::test]
-async fn mistake_bounds_are_those_of_the_theorems() {
+async fn theory_mistake_bounds_are_those_of_the_theorems() {
     let service = Service::start().await;
     // The bound is 2 + 3 * 3 * (1 + 10).
     let found = ask(&service, "winnow?n=1024&relevant=3").await;
@@ -231,7 +231,7 @@ async fn mistake_bounds_are_those_of_the_theorems() {
 
 /// Each question has one wrong parameter, which the problem names.
 #[tokio::test]
-async fn what_is_out_of_range_is_refused_at_its_parameter() {
+async fn theory_names_the_parameter_out_of_range() {
     let service = Service::with(&["--n-max", "1000"]).await;
     let digits = "1".repeat(10_001);
     let long = format!("winnow?n=5&relevant=1&theta={digits}");
@@ -301,7 +301,7 @@ async fn what_is_out_of_range_is_refused_at_its_parameter() {
 }
 
 #[tokio::test]
-async fn the_limits_of_theory_are_told() {
+async fn limits_route_shows_the_limits_of_theory() {
     let service = Service::start().await;
     let limits = service.get("/v1/limits").await.expect(200).json();
     assert_eq!(limits["exact_analysis_n_max"], 512);
@@ -318,7 +318,7 @@ fn training(learner: &str, n: u64, sampling: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_rule_exact_accepts_after_the_run_length_that_theory_says() {
+async fn exact_rule_accepts_after_the_run_length_of_theory() {
     let service = Service::start().await;
     let job = service
         .run(&training("directed-drift", 15, "uniform-positive"))
@@ -333,7 +333,7 @@ async fn the_rule_exact_accepts_after_the_run_length_that_theory_says() {
 }
 
 #[tokio::test]
-async fn the_rule_exact_is_refused_where_its_analysis_does_not_hold() {
+async fn exact_rule_is_refused_where_its_analysis_does_not_hold() {
     let service = Service::start().await;
     for (body, named) in [
         (
@@ -355,7 +355,7 @@ async fn the_rule_exact_is_refused_where_its_analysis_does_not_hold() {
 }
 
 #[tokio::test]
-async fn the_catalogue_says_who_has_which_rule() {
+async fn learner_shows_its_confidence_rules() {
     let service = Service::start().await;
     for (learner, rules) in [
         (
@@ -373,7 +373,7 @@ async fn the_catalogue_says_who_has_which_rule() {
 
 /// Three such requests once held every thread of the service for ever.
 #[tokio::test]
-async fn an_error_that_no_run_length_shows_is_refused_with_one_that_a_run_shows() {
+async fn theory_survival_refuses_too_small_an_error_and_names_one() {
     let service = Service::start().await;
     for error in ["5e-324", "1e-300", "1e-20", "1e-19", "1e-17"] {
         let refused = service
@@ -393,7 +393,7 @@ async fn an_error_that_no_run_length_shows_is_refused_with_one_that_a_run_shows(
 }
 
 #[tokio::test]
-async fn sessions_and_jobs_refuse_a_stop_error_that_no_run_shows() {
+async fn sessions_and_jobs_refuse_too_small_a_stop_error() {
     let service = Service::start().await;
     let learner = json!({"name": "perceptron"});
     for error in [5e-324, 1e-300, 1e-20, 1e-19] {
@@ -420,7 +420,7 @@ async fn sessions_and_jobs_refuse_a_stop_error_that_no_run_shows() {
 }
 
 #[tokio::test]
-async fn a_figure_ends_at_the_limit_of_seconds_and_names_it() {
+async fn theory_ends_at_answer_seconds_max_and_names_it() {
     let service = Service::with(&["--answer-seconds-max", "0.0001"]).await;
     for question in [
         "uniqueness?n=1048576",

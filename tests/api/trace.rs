@@ -19,7 +19,7 @@ async fn accept(service: &Service, path: &str, accept: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn the_curve_ends_at_the_counts_of_the_result() {
+async fn trace_ends_at_the_counts_of_the_result() {
     let service = Service::start().await;
     let (path, job) = traced(&service).await;
     let curve = service.get(&path).await.expect(200).json();
@@ -32,7 +32,7 @@ async fn the_curve_ends_at_the_counts_of_the_result() {
 }
 
 #[tokio::test]
-async fn the_media_type_is_chosen_by_accept() {
+async fn trace_media_type_is_chosen_by_accept() {
     let service = Service::start().await;
     let (path, _) = traced(&service).await;
     let json = service.get(&path).await.expect(200);
@@ -57,7 +57,7 @@ async fn the_media_type_is_chosen_by_accept() {
 }
 
 #[tokio::test]
-async fn the_parameter_format_means_the_same_as_accept() {
+async fn trace_parameter_format_means_the_same_as_accept() {
     let service = Service::start().await;
     let (path, _) = traced(&service).await;
     let csv = format!("{path}?format=csv");
@@ -82,7 +82,7 @@ async fn the_parameter_format_means_the_same_as_accept() {
 }
 
 #[tokio::test]
-async fn the_picture_shows_the_curve_beside_its_bound() {
+async fn trace_picture_shows_the_curve_beside_its_bound() {
     let service = Service::start().await;
     let body = serde_json::json!({"train": {
         "learner": {"name": "perceptron", "params": {"bias": false}},

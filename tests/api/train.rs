@@ -91,7 +91,7 @@ async fn equal_data_in_every_format_have_one_digest_and_one_result() {
 }
 
 #[tokio::test]
-async fn half_space_data_have_one_digest_too() {
+async fn half_space_data_in_every_format_have_one_digest() {
     let service = Service::start().await;
     let same = [
         ("application/x-ndjson", "", "\"10110\"\n\"11011\"\n"),
@@ -133,7 +133,7 @@ async fn half_space_data_have_one_digest_too() {
 }
 
 #[tokio::test]
-async fn compressed_bodies_are_read_like_plain_ones() {
+async fn training_reads_compressed_bodies_like_plain_ones() {
     let service = Service::start().await;
     let (media_type, query, body) = SAME[0];
     let plain = send(&service, media_type, query, body)
@@ -158,7 +158,7 @@ async fn compressed_bodies_are_read_like_plain_ones() {
 }
 
 #[tokio::test]
-async fn the_query_says_what_a_job_body_says() {
+async fn train_query_means_the_same_as_a_job_body() {
     let service = Service::start().await;
     let query = "seed=7&trace=true&name=by+hand&stop.max_passes=20&stop.max_mistakes=100\
                  &stop.max_examples=1000&stop.max_seconds=9.5&params.order=shuffled\
@@ -191,7 +191,7 @@ async fn the_query_says_what_a_job_body_says() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_is_a_list_stands_in_the_query_too() {
+async fn train_query_accepts_a_list_parameter() {
     let service = Service::start().await;
     let initial = send(
         &service,
@@ -205,7 +205,7 @@ async fn a_parameter_that_is_a_list_stands_in_the_query_too() {
 }
 
 #[tokio::test]
-async fn generated_data_are_a_body_too() {
+async fn train_route_accepts_generated_data() {
     let service = Service::start().await;
     let body = r#"{"generated": {"n": 25, "target": {"binary_weights": {}},
         "sampling": "reflected", "count": 5000}}"#;
@@ -220,7 +220,7 @@ async fn generated_data_are_a_body_too() {
 }
 
 #[tokio::test]
-async fn no_wait_is_a_job_accepted() {
+async fn training_without_a_wait_is_accepted_with_202() {
     let service = Service::start().await;
     let headers = [("content-type", "application/json"), ("prefer", "wait=0")];
     let data = long_job(1)["train"]["data"].to_string();

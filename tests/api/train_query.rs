@@ -164,7 +164,7 @@ fn names() -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_query_and_the_document_give_the_same_job_for_every_field() {
+async fn train_query_and_document_give_the_same_job_for_every_field() {
     let service = Service::idle(&CALLBACKS).await;
     let mut fields = fields();
     let model = model(&service).await;
@@ -181,7 +181,7 @@ async fn the_query_and_the_document_give_the_same_job_for_every_field() {
 }
 
 #[tokio::test]
-async fn the_query_and_the_document_name_the_same_place_of_a_fault() {
+async fn train_query_and_document_name_the_same_faulty_field() {
     let service = Service::idle(&CALLBACKS).await;
     let long = "x".repeat(257);
     for (learner, field, value) in [
@@ -234,7 +234,7 @@ async fn the_query_and_the_document_name_the_same_place_of_a_fault() {
 
 /// Faults of the whole document and of its fields are told in the words of the client.
 #[tokio::test]
-async fn a_document_that_is_no_job_is_refused_with_its_fault() {
+async fn malformed_job_document_is_refused_with_its_fault() {
     let service = Service::idle(&[]).await;
     let train = |member: Value| {
         let mut train = json!({"learner": {"name": "perceptron"}, "data": data("perceptron")});
@@ -274,7 +274,7 @@ async fn a_document_that_is_no_job_is_refused_with_its_fault() {
 }
 
 #[tokio::test]
-async fn decimals_of_the_query_are_those_that_are_written() {
+async fn train_query_keeps_decimals_as_written() {
     let service = Service::idle(&[]).await;
     let headers = [("content-type", JSON), ("prefer", "wait=0")];
     for (written, kept) in [
@@ -301,7 +301,7 @@ async fn decimals_of_the_query_are_those_that_are_written() {
 }
 
 #[tokio::test]
-async fn a_name_without_the_names_above_it_is_refused_with_the_whole_name() {
+async fn train_query_error_names_the_full_path_of_a_parameter() {
     let service = Service::idle(&[]).await;
     for (learner, name, whole) in [
         ("perceptron", "max_passes", "stop.max_passes"),

@@ -27,7 +27,7 @@ fn detail(result: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_limit_ends_with_the_last_hypothesis_and_the_best_stands_beside_it() {
+async fn limited_training_reports_the_last_and_the_best_hypothesis() {
     let service = Service::start().await;
     let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
     let (names, boards) = boards.text().split_once('\n').unwrap();
@@ -65,7 +65,7 @@ async fn a_limit_ends_with_the_last_hypothesis_and_the_best_stands_beside_it() {
 
 /// The quotient alpha / alpha is 1 for every notation of alpha.
 #[tokio::test]
-async fn the_factor_of_winnow_is_the_decimal_that_is_written() {
+async fn winnow_alpha_is_exactly_the_written_decimal() {
     let service = Service::start().await;
     let data = json!({"labelled": {"examples": [{"x": "1", "y": 1}]}});
     for (alpha, theta) in [
@@ -139,7 +139,7 @@ fn noisy(count: u32) -> Value {
 }
 
 #[tokio::test]
-async fn the_learning_rate_of_a_perceptron_decides_nothing() {
+async fn perceptron_learning_rate_changes_no_prediction() {
     let service = Service::start().await;
     let real = |mut data: Value| {
         for example in data["labelled"]["examples"].as_array_mut().unwrap() {
@@ -212,7 +212,7 @@ async fn the_learning_rate_of_a_perceptron_decides_nothing() {
 }
 
 #[tokio::test]
-async fn batches_that_are_not_filled_are_noted() {
+async fn unfilled_batches_are_noted_in_the_result() {
     let service = Service::start().await;
     let few = json!({"generated": {"n": 51, "target": {"binary_weights": {}}, "count": 60,
         "sampling": "uniform-positive"}});
@@ -230,7 +230,7 @@ async fn batches_that_are_not_filled_are_noted() {
 }
 
 #[tokio::test]
-async fn a_rule_that_accepts_less_than_was_asked_says_so() {
+async fn stop_rule_below_the_requested_confidence_says_so() {
     let service = Service::start().await;
     let mut job = train(
         json!({"name": "directed-drift-sync"}),
@@ -252,7 +252,7 @@ async fn a_rule_that_accepts_less_than_was_asked_says_so() {
 }
 
 #[tokio::test]
-async fn sparse_data_that_are_read_signed_are_noted() {
+async fn sparse_data_read_signed_are_noted_in_the_result() {
     let service = Service::start().await;
     let data = |ones: usize| {
         let example = |index: usize| {
@@ -282,7 +282,7 @@ async fn sparse_data_that_are_read_signed_are_noted() {
 }
 
 #[tokio::test]
-async fn more_examples_at_the_margin_than_are_listed_are_counted() {
+async fn maximum_margin_counts_support_beyond_the_list() {
     let service = Service::start().await;
     let mut csv = String::new();
     for row in 0..100_002 {
@@ -355,7 +355,7 @@ fn positive(count: u64, seed: u64) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn examples_that_refute_their_declaration_are_claimed_nothing_of() {
+async fn examples_that_refute_their_declaration_get_no_claim() {
     let service = Service::start().await;
     let learner = json!({"name": "directed-drift-sync", "params": {"batch_size": 200}});
     let honest = positive(2_000, 1);

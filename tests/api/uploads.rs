@@ -112,7 +112,7 @@ async fn page(service: &Service, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn spooled_uploads_are_those_of_memory() {
+async fn spooled_uploads_equal_uploads_in_memory() {
     let (memory, spooled) = (Service::start().await, Service::with(&SPOOLED).await);
     let body = lines().concat().into_bytes();
     // Late values make the data real, and late indices make the rows wide.
@@ -150,7 +150,7 @@ async fn spooled_uploads_are_those_of_memory() {
 
 /// The head of the body states the number of rows, so the blob is written while the body arrives.
 #[tokio::test]
-async fn doubles_that_exceed_the_memory_are_stored_as_in_memory() {
+async fn npy_upload_beyond_the_memory_is_stored_as_in_memory() {
     let (memory, direct) = (Service::start().await, Service::with(&SPOOLED).await);
     // The larger body is stored in several parts, even in a bucket.
     for rows in [1_000, 16_000] {
@@ -181,7 +181,7 @@ async fn doubles_that_exceed_the_memory_are_stored_as_in_memory() {
 }
 
 #[tokio::test]
-async fn doubles_with_a_late_fault_leave_nothing() {
+async fn npy_upload_with_a_late_fault_leaves_nothing() {
     let service = Service::with(&SPOOLED).await;
     let whole = doubles(8_000);
     let mut infinite = whole.clone();
@@ -208,7 +208,7 @@ async fn doubles_with_a_late_fault_leave_nothing() {
 
 /// The blob is a temporary file beside its place until the upload is complete.
 #[tokio::test]
-async fn doubles_whose_last_byte_is_missing_leave_nothing_after_a_cut_or_a_kill() {
+async fn truncated_npy_upload_leaves_nothing_after_a_cut_or_a_kill() {
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(directory.path(), &SPOOLED);
     let body = doubles(8_000);
@@ -239,7 +239,7 @@ async fn doubles_whose_last_byte_is_missing_leave_nothing_after_a_cut_or_a_kill(
 
 /// The compressed body is shorter than the quota, so only its rows exceed the quota.
 #[tokio::test]
-async fn doubles_beyond_a_quota_are_refused_and_leave_nothing() {
+async fn npy_upload_beyond_a_quota_is_refused_and_leaves_nothing() {
     let quota = ["--stored-bytes-max", "2000000"];
     let service = Service::with(&[&SPOOLED[..], &quota].concat()).await;
     let whole = doubles(8_000);
@@ -261,7 +261,7 @@ async fn doubles_beyond_a_quota_are_refused_and_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_fault_in_the_middle_is_named_and_leaves_nothing() {
+async fn upload_with_a_fault_in_the_middle_names_it_and_leaves_nothing() {
     let service = Service::with(&SPOOLED).await;
     let mut lines = lines();
     lines[700] = "1 3:1 2:1\n".to_owned();
@@ -301,7 +301,7 @@ async fn a_dataset_may_be_larger_than_the_state_of_a_job() {
 
 /// The locked database makes the upload wait after its blob is stored and before its row is.
 #[tokio::test]
-async fn an_upload_has_its_permit_until_it_is_stored() {
+async fn upload_keeps_its_permit_until_it_is_stored() {
     use sqlx::{Connection, Executor};
     let service = Service::with(&["--uploads-max", "1"]).await;
     if service.has_blobs_elsewhere() {
@@ -330,7 +330,7 @@ async fn an_upload_has_its_permit_until_it_is_stored() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
+async fn upload_of_a_client_that_leaves_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SPOOLED);
     let process = program.pid().to_string();
@@ -366,7 +366,7 @@ async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
 
 /// The server drops the request. The client disconnects, and the body then seems to end.
 #[tokio::test]
-async fn a_request_that_is_dropped_stores_nothing() {
+async fn dropped_upload_request_stores_nothing() {
     let service = Service::with(&SPOOLED).await;
     let begun = stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(more_lines()))]);
     let body = futures_util::StreamExt::chain(begun, stream::pending());
@@ -391,7 +391,7 @@ async fn a_request_that_is_dropped_stores_nothing() {
 /// The disk is full in the spool, and in the write of a blob from memory.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_full_disk_is_507_and_leaves_nothing() {
+async fn upload_to_a_full_disk_is_507_and_leaves_nothing() {
     const MEBIBYTES: u32 = 2_048;
     for (spool_at, bytes, room) in [
         ("1000", 9 << 20, 4 * MEBIBYTES),
@@ -425,7 +425,7 @@ async fn a_full_disk_is_507_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn memory_does_not_grow_with_the_body() {
+async fn upload_memory_does_not_grow_with_the_body() {
     let octets = vec![0b1010_0101; 128 << 20];
     for (format, path, body, examples) in [
         (OCTETS, "/v1/datasets?n=8192", octets, 128 << 10),

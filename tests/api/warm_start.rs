@@ -54,7 +54,7 @@ async fn model(service: &Service, body: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_training_goes_on_where_another_left_off() {
+async fn warm_start_continues_where_a_training_left_off() {
     let service = Service::start().await;
     let once = json!({"stop": {"max_passes": 1}});
     for (learner, data) in [
@@ -113,7 +113,7 @@ async fn a_training_goes_on_where_another_left_off() {
 }
 
 #[tokio::test]
-async fn learners_that_draw_begin_from_the_model_too() {
+async fn warm_start_works_for_randomised_learners() {
     let service = Service::start().await;
     // Each example is consistent with the first hypothesis, so the learner keeps that hypothesis.
     let weights = "110100101";
@@ -163,7 +163,7 @@ async fn learners_that_draw_begin_from_the_model_too() {
 }
 
 #[tokio::test]
-async fn a_bound_from_zero_does_not_judge_another_start() {
+async fn warm_start_has_no_verdict_of_a_bound_from_zero() {
     let service = Service::start().await;
     for learner in [
         json!({"name": "perceptron"}),
@@ -190,7 +190,7 @@ async fn a_bound_from_zero_does_not_judge_another_start() {
 }
 
 #[tokio::test]
-async fn confidence_needs_examples_that_are_fresh_to_the_model() {
+async fn warm_start_confidence_needs_examples_fresh_to_the_model() {
     let service = Service::start().await;
     let drift = json!({"name": "directed-drift"});
     let target = json!({"binary_weights": {"weights": "10110"}});
@@ -255,7 +255,7 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_sample_is_never_fresh_to_a_model_whatever_is_declared() {
+async fn warm_start_sample_is_never_fresh_whatever_is_declared() {
     let service = Service::start().await;
     let drift = json!({"name": "directed-drift"});
     let sample = |text: &str| {
@@ -309,7 +309,7 @@ async fn a_sample_is_never_fresh_to_a_model_whatever_is_declared() {
 }
 
 #[tokio::test]
-async fn given_weights_are_no_ground_for_a_claim() {
+async fn initial_weights_give_no_ground_for_a_claim() {
     let service = Service::start().await;
     let learner = json!({"name": "directed-drift", "params": {"initial": "10110"}});
     let sample = json!({"half_space": {"examples": ["10110", "10111"],
@@ -343,7 +343,7 @@ async fn given_weights_are_no_ground_for_a_claim() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_begun_from_is_refused() {
+async fn warm_start_from_an_unfit_model_is_refused() {
     let service = Service::start().await;
     let of = async |learner: Value| model(&service, &train(learner, sample(0, 9))).await;
     let perceptron = of(json!({"name": "perceptron"})).await;
@@ -461,7 +461,7 @@ async fn what_cannot_be_begun_from_is_refused() {
 }
 
 #[tokio::test]
-async fn the_query_names_a_model_too() {
+async fn train_query_accepts_warm_start() {
     let service = Service::start().await;
     let csv = "1,1,1,0\n-1,0,0,1\n1,1,0,1\n";
     let path = "/v1/learners/perceptron/train?seed=1&labels=first";
@@ -491,7 +491,7 @@ async fn the_query_names_a_model_too() {
 }
 
 #[tokio::test]
-async fn a_model_tells_what_its_training_began_from() {
+async fn model_shows_the_model_of_its_warm_start() {
     let service = Service::start().await;
     let perceptron = json!({"name": "perceptron"});
     let first = model(&service, &train(perceptron.clone(), sample(0, 30))).await;
@@ -513,7 +513,7 @@ async fn a_model_tells_what_its_training_began_from() {
 }
 
 #[tokio::test]
-async fn a_queued_training_begins_from_the_same_model_unless_it_is_deleted() {
+async fn queued_warm_start_keeps_its_model_unless_it_is_deleted() {
     let service = Service::idle(&["--workers", "1"]).await;
     let body = job(
         &json!({"name": "perceptron"}),

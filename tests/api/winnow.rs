@@ -71,7 +71,7 @@ async fn winnow_learns_a_disjunction_by_both_routes() {
 }
 
 #[tokio::test]
-async fn scores_are_exact_fractions_and_large_integers() {
+async fn winnow_scores_are_exact_fractions_and_large_integers() {
     let service = Service::start().await;
     // A false positive with both features set changes each weight to 1/3.
     let given = json!({"alpha": 3, "theta": "0.9"});
@@ -98,7 +98,7 @@ async fn scores_are_exact_fractions_and_large_integers() {
 }
 
 #[tokio::test]
-async fn complements_are_features_when_asked_for() {
+async fn winnow_negated_literals_are_features_on_request() {
     let service = Service::start().await;
     let data = labelled(&[("00", 1), ("01", 1), ("10", -1), ("11", -1)]);
     let learner = json!({"name": "winnow", "params": {"negated_literals": true, "relevant": 1}});
@@ -114,7 +114,7 @@ async fn complements_are_features_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_bound_whose_assumption_is_broken_has_no_verdict() {
+async fn winnow_bound_with_a_broken_assumption_has_no_verdict() {
     let service = Service::start().await;
     let data = labelled(&[("11", 1), ("11", -1)]);
     let learner = json!({"name": "winnow", "params": {"relevant": 1}});
@@ -195,7 +195,7 @@ async fn kernel_winnow_learns_a_dnf_and_its_model_predicts_the_same() {
 }
 
 #[tokio::test]
-async fn what_no_bounded_time_suffices_for_is_refused_at_once() {
+async fn kernel_winnow_refuses_intractable_examples_at_once() {
     let service = Service::start().await;
     let (few, many) = ("1".repeat(12) + &"0".repeat(28), "1".repeat(40));
     let data = labelled(&[(&few, 1), (&many, -1)]);
@@ -227,7 +227,7 @@ async fn what_no_bounded_time_suffices_for_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_model_refuses_what_it_cannot_decide_in_time() {
+async fn kernel_winnow_model_refuses_intractable_rows() {
     let service = Service::start().await;
     let learner = json!({"name": "kernel-winnow", "params": {"max_active": 2}});
     let job = service.run(&train(learner, labelled(&[("1100", 1)]))).await;
@@ -242,7 +242,7 @@ async fn a_model_refuses_what_it_cannot_decide_in_time() {
 }
 
 #[tokio::test]
-async fn parameters_out_of_their_range_are_named() {
+async fn winnow_names_parameters_out_of_range() {
     let service = Service::start().await;
     let long = "9".repeat(10_001);
     let cases = [
@@ -301,7 +301,7 @@ async fn parameters_out_of_their_range_are_named() {
 }
 
 #[tokio::test]
-async fn data_of_another_kind_are_refused() {
+async fn winnow_refuses_data_of_another_kind() {
     let service = Service::start().await;
     for learner in ["winnow", "kernel-winnow"] {
         for data in [

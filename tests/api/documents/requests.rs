@@ -187,7 +187,7 @@ fn the_pages_with_scripts_are_listed() {
 }
 
 #[test]
-fn the_requests_of_the_documents_are_answered_as_they_say() {
+fn document_requests_are_answered_as_written() {
     if curl_is_missing() {
         skipped("there is no curl here");
         return;

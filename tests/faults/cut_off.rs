@@ -88,7 +88,7 @@ async fn until_ready(client: Client) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cut_off_a_replica_tells_its_clients_and_heals() {
+async fn cut_off_replica_reports_it_to_clients_and_heals() {
     let Some(pair) = Pair::new().await else {
         return;
     };
@@ -226,7 +226,7 @@ const BLOCKED: &str = "SELECT COALESCE(MAX(EXTRACT(EPOCH FROM clock_timestamp() 
      AS milliseconds FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cut_off_in_the_middle_of_a_statement_clients_are_told() {
+async fn cut_off_in_the_middle_of_a_statement_is_reported_to_clients() {
     let Some(pair) = Pair::new().await else {
         return;
     };
@@ -254,7 +254,7 @@ async fn cut_off_in_the_middle_of_a_statement_clients_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cut_off_is_not_what_a_server_is_that_answers_late() {
+async fn cut_off_is_not_assumed_of_a_database_that_answers_late() {
     let Some(pair) = Pair::new().await else {
         return;
     };
@@ -306,7 +306,7 @@ async fn until_blocked(pair: &Pair, so_long: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cut_off_a_worker_stops_by_the_end_of_its_lease_and_its_job_goes_on_elsewhere() {
+async fn cut_off_worker_stops_by_the_end_of_its_lease() {
     let Some(pair) = Pair::new().await else {
         return;
     };

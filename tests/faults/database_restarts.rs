@@ -27,7 +27,7 @@ const AWAY_MS_MAX: [u64; 2] = [1_000, 3_000];
 const READY: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn database_restarts_lose_no_job_and_clients_are_asked_to_come_again() {
+async fn database_restarts_lose_no_job_and_clients_get_retryable_errors() {
     let Some(server) = spawn_blocking(PostgresServer::start).await.unwrap() else {
         return;
     };

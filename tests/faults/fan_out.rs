@@ -107,12 +107,12 @@ async fn fan_out(backend: &str, database: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_experiment_over_sqlite() {
+async fn experiment_fan_out_over_sqlite() {
     fan_out("SQLite", "sqlite").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_experiment_over_postgres() {
+async fn experiment_fan_out_over_postgres() {
     if let Some(database) = TestDatabase::new().await {
         fan_out("PostgreSQL", &database.url()).await;
     }

@@ -27,7 +27,7 @@ const LOG_LINES_MAX: usize = 10;
 const LET_IN_MAX: usize = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn full_disk() {
+async fn full_disk_keeps_the_service_consistent() {
     let scale = Scale::from_environment();
     let scratch = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(scratch.path().join("disk"), scale.of(48, 160)) else {

@@ -78,7 +78,7 @@ fn breaks_at_its_end(history: &[Operation]) {
 }
 
 #[test]
-fn each_rule_broken_once_is_found() {
+fn history_checker_finds_each_broken_rule() {
     let ended = |then: Action| {
         [
             begun(),
@@ -130,7 +130,7 @@ fn each_rule_broken_once_is_found() {
 }
 
 #[test]
-fn a_checkpoint_that_was_saved_is_read_by_the_next_holder() {
+fn history_reads_a_saved_checkpoint_in_the_next_lease() {
     let mut actions = begun();
     actions.extend([
         Action::Save(lease(1), 5),
@@ -148,7 +148,7 @@ fn a_checkpoint_that_was_saved_is_read_by_the_next_holder() {
 }
 
 #[test]
-fn a_cancel_that_was_answered_is_told_to_the_holder_and_to_nobody_after_the_end() {
+fn history_reports_an_answered_cancel_to_the_holder() {
     let mut actions = begun();
     actions.extend([
         Action::RequestCancel,
@@ -165,7 +165,7 @@ fn a_cancel_that_was_answered_is_told_to_the_holder_and_to_nobody_after_the_end(
 }
 
 #[test]
-fn a_job_that_waits_with_its_state_is_cancelled_by_a_worker_alone() {
+fn history_cancels_a_job_with_state_only_by_a_worker() {
     let learnt = [begun(), vec![Action::Preempt(lease(1), 5)]].concat();
     let mut asked = learnt.clone();
     asked.extend([
@@ -185,7 +185,7 @@ fn a_job_that_waits_with_its_state_is_cancelled_by_a_worker_alone() {
 }
 
 #[test]
-fn a_job_is_released_when_its_lease_ran_out_and_no_sooner() {
+fn history_releases_a_job_no_sooner_than_its_lease_expires() {
     let history = |released_at: u64, heartbeat: Option<u64>| {
         let mut history = vec![
             from_to(0, 1, Action::Insert(Kin::Single)),
@@ -217,7 +217,7 @@ fn a_job_is_released_when_its_lease_ran_out_and_no_sooner() {
 }
 
 #[test]
-fn an_operation_without_an_answer_took_effect_or_did_not() {
+fn history_allows_an_unanswered_operation_either_effect() {
     let ends = [
         vec![from_to(9, 10, Action::SeenRunning)],
         vec![from_to(9, 10, Action::SeenEnded(end("succeeded")))],
@@ -254,7 +254,7 @@ fn an_operation_without_an_answer_took_effect_or_did_not() {
 }
 
 #[test]
-fn what_overlaps_may_have_happened_in_either_order() {
+fn history_allows_overlapping_operations_in_either_order() {
     let race = |cancel: Action| {
         let mut history = in_order(&begun());
         history.push(from_to(4, 9, Action::Finish(lease(1), end("succeeded"))));
@@ -267,7 +267,7 @@ fn what_overlaps_may_have_happened_in_either_order() {
 }
 
 #[test]
-fn a_sole_process_releases_leases_that_have_not_run_out() {
+fn history_allows_a_sole_process_to_release_live_leases() {
     let mut history = in_order(&begun());
     let claim = from_to(9, 10, Action::Claim(lease(2), SECONDS));
     breaks_at_its_end(&[&history[..], std::slice::from_ref(&claim)].concat());
@@ -288,7 +288,7 @@ fn a_sole_process_releases_leases_that_have_not_run_out() {
 }
 
 #[test]
-fn the_store_ends_a_job_no_sooner_than_it_is_about_to() {
+fn history_ends_a_job_by_the_store_in_its_interval_only() {
     let poisoned = Action::EndByStore(end("failed"));
     let seen = from_to(4, 5, Action::SeenEnded(end("failed")));
     let inserted = in_order(&begun()[..1]);
@@ -303,7 +303,7 @@ fn the_store_ends_a_job_no_sooner_than_it_is_about_to() {
 }
 
 #[test]
-fn a_holder_goes_on_until_it_has_ended_the_job_or_handed_it_back() {
+fn history_holder_continues_until_it_ends_or_requeues_the_job() {
     use Hold::{Asks, Over, Parked, Resumed};
     for honest in [
         vec![
@@ -427,14 +427,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_the_model_does_passes(seed: u64, length in 1_usize..80, overlap in 0_u64..4) {
+    fn history_checker_accepts_every_history_of_the_model(seed: u64, length in 1_usize..80, overlap in 0_u64..4) {
         let walk = walk(seed, length, overlap * HALF_NS, false);
         let checked = check(&walk.history);
         prop_assert!(checked.is_ok(), "{}", checked.unwrap_err());
     }
 
     #[test]
-    fn one_answer_that_the_model_does_not_give_is_found(
+    fn history_checker_finds_one_wrong_answer(
         seed: u64, length in 1_usize..80, which: prop::sample::Index,
     ) {
         // Without overlaps only one order of effects is possible.
@@ -453,7 +453,7 @@ proptest! {
 }
 
 #[test]
-fn a_hundred_thousand_operations_are_checked() {
+fn history_checker_handles_a_hundred_thousand_operations() {
     let scale = Scale::from_environment();
     let (jobs, length) = (1_000, 100);
     let walks: Vec<_> = (0..jobs)

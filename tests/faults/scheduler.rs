@@ -242,7 +242,7 @@ fn innocent(seed: u64) -> Value {
 
 /// The process dies whenever it computes one of the jobs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_kills_its_process_beside_innocent_ones() {
+async fn job_that_kills_its_process_is_isolated_from_innocent_jobs() {
     killed_by_one("a culprit over SQLite", "sqlite").await;
     if let Some(database) = TestDatabase::new().await {
         killed_by_one("a culprit over PostgreSQL", &database.url()).await;

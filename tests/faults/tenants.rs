@@ -219,7 +219,7 @@ fn count(greed: &Greed, status: u16) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_uploads_of_one_key() {
+async fn slow_uploads_of_one_key_delay_no_other() {
     let gauge = "halfspace_permits_in_use{kind=\"uploads\"}";
     let load = |tenant: Tenant, greed: Arc<Greed>, until| async move {
         let length = ("content-length", "1000000000");
@@ -242,7 +242,7 @@ async fn slow_uploads_of_one_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_predictions_of_one_key() {
+async fn slow_predictions_of_one_key_delay_no_other() {
     let gauge = "halfspace_permits_in_use{kind=\"streams\"}";
     let load = |tenant: Tenant, greed: Arc<Greed>, until| async move {
         let line = format!("POST /v1/models/{}/predict", tenant.model);
@@ -266,7 +266,7 @@ async fn slow_predictions_of_one_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn event_streams_of_one_key() {
+async fn event_streams_of_one_key_delay_no_other() {
     let copies = Scale::from_environment().of(200, 1_024);
     let load = |tenant: Tenant, greed: Arc<Greed>, until| async move {
         let line = format!("GET {}/events", tenant.job);
@@ -285,7 +285,7 @@ async fn event_streams_of_one_key() {
 
 /// The requests come eight at once; in the short form as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls_of_many_pairs() {
+async fn urls_of_many_query_pairs_delay_no_other() {
     const NAMES: u32 = 16_250;
     let (_, late) = terms();
     let directory = tempfile::tempdir().unwrap();
@@ -323,7 +323,7 @@ async fn refused(address: SocketAddr, path: Arc<String>) {
 /// Connections without a key that ask for megabytes, again and again, and never read. The address holds
 /// half of the connections, and each of them for as long as no other one comes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_never_read() {
+async fn connections_that_never_read_delay_no_other() {
     let scale = Scale::from_environment();
     let connections_max = scale.of("128", DEFAULT);
     for copies in scale.of(vec![100], vec![1_024, 5_000]) {
@@ -357,7 +357,7 @@ async fn connections_that_never_read() {
 
 /// Heads that grow to 400 KB and never end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unfinished_heads() {
+async fn unfinished_request_heads_delay_no_other() {
     let copies = Scale::from_environment().of(100, 1_000);
     let load = |tenant: Tenant, greed: Arc<Greed>, until| async move {
         let line = "GET /v1/learners HTTP/1.1\r\nhost: localhost\r\nx-long: ";

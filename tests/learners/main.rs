@@ -117,7 +117,7 @@ fn for_each(mut see: impl FnMut(&'static LearnerEntry, &str, &Data)) {
 }
 
 #[test]
-fn a_batch_adds_up() {
+fn training_counts_add_up() {
     for_each(|entry, name, data| {
         let context = format!("{} on {name}", entry.name);
         let outcome = learn(&task(entry, &json!({}), 1), data);
@@ -182,7 +182,7 @@ fn errors(predictor: &Predictor, data: &Data) -> u64 {
 }
 
 #[test]
-fn a_seed_settles_everything_on_every_kernel() {
+fn training_is_determined_by_its_seed_on_every_kernel() {
     for_each(|entry, name, data| {
         let outcomes = [Kernels::Detected, Kernels::Scalar, Kernels::Detected].map(|kernels| {
             use_kernels(kernels);
@@ -296,7 +296,7 @@ fn session_plan(entry: &'static LearnerEntry, data: &Data) -> SessionPlan {
 }
 
 #[test]
-fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
+fn session_learns_like_a_pass_and_resumes_at_every_position() {
     let (mut sessions, mut batches_under_way) = (0, 0);
     for_each(|entry, name, data| {
         if !entry.on_line {
@@ -446,7 +446,7 @@ impl OnlineRule for Disturbed {
 }
 
 #[test]
-fn what_a_rule_says_when_told_to_stop_is_not_believed() {
+fn interrupted_training_ignores_the_outcome_of_its_rule() {
     let samples = samples();
     let (_, data) = samples
         .iter()
@@ -558,7 +558,7 @@ fn decisions(predictor: &Predictor, data: &Data) -> String {
 }
 
 #[test]
-fn the_defaults_of_a_learner_are_what_its_table_says() {
+fn learner_defaults_are_those_of_its_parameter_table() {
     for entry in CATALOGUE {
         let filled = Parameters::from_json(entry.parameters, &Map::new()).unwrap();
         let again = Parameters::from_json(entry.parameters, &filled.to_json()).unwrap();
@@ -572,7 +572,7 @@ fn the_defaults_of_a_learner_are_what_its_table_says() {
 /// Runs the cases of each learner. A case holds a training as in a job's body, and the expected values by their
 /// JSON pointers in the result.
 #[test]
-fn each_learner_comes_to_what_its_cases_say() {
+fn learners_reach_the_results_of_their_case_files() {
     for entry in CATALOGUE {
         let path = directory("cases").join(format!("{}.json", entry.name));
         let text = fs::read_to_string(&path).unwrap_or_else(|_| {
@@ -629,7 +629,7 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
 
 /// The state holds n bits of the hypothesis besides the counters and the generator.
 #[test]
-fn directed_drift_keeps_its_promise_of_bits_in_a_session() {
+fn directed_drift_session_keeps_n_bits_of_state() {
     const BESIDES: usize = 512;
     let entry = find("directed-drift").unwrap();
     let mut random = Seed(1).generator(Purpose::Examples);

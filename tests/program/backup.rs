@@ -212,7 +212,7 @@ impl Load<'_> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_taken_under_load_is_served_and_its_sessions_go_on() {
+async fn backup_under_load_is_served_and_its_sessions_continue() {
     let directory = tempfile::tempdir().unwrap();
     let (data_dir, target) = (directory.path().join("data"), directory.path().join("copy"));
     let program = Program::start(&data_dir, &["--workers", "1"]);
@@ -310,7 +310,7 @@ async fn a_copy_taken_under_load_is_served_and_its_sessions_go_on() {
 }
 
 #[tokio::test]
-async fn a_store_that_nobody_serves_is_copied_too_and_a_lost_blob_is_told() {
+async fn backup_of_a_stopped_store_reports_a_lost_blob() {
     let directory = tempfile::tempdir().unwrap();
     let (data_dir, target) = (directory.path().join("data"), directory.path().join("copy"));
     let program = Program::start(&data_dir, &[]);
@@ -360,7 +360,7 @@ async fn killed(data_dir: &Path, target: &Path) {
 }
 
 #[tokio::test]
-async fn a_backup_that_is_killed_leaves_nothing_that_looks_whole() {
+async fn killed_backup_leaves_no_copy_that_looks_whole() {
     let directory = tempfile::tempdir().unwrap();
     let (data_dir, target) = (directory.path().join("data"), directory.path().join("copy"));
     let program = Program::start(&data_dir, &[]);
@@ -392,7 +392,7 @@ async fn a_backup_that_is_killed_leaves_nothing_that_looks_whole() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_copied_is_refused_with_the_reason() {
+async fn backup_refuses_a_bad_source_or_target_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let data_dir = at("data");

@@ -40,7 +40,7 @@ async fn until_callback(client: Client, path: &str, field: &str, value: Value) -
 }
 
 #[tokio::test]
-async fn an_end_is_told_signed_and_the_job_says_so() {
+async fn callback_reports_the_end_signed_and_the_job_shows_it() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SETTINGS);
     let client = program.client();
@@ -88,7 +88,7 @@ async fn an_end_is_told_signed_and_the_job_says_so() {
 }
 
 #[tokio::test]
-async fn a_failure_is_tried_again_and_410_is_not() {
+async fn callback_is_retried_after_a_failure_but_not_after_410() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SETTINGS);
     let client = program.client();
@@ -121,7 +121,7 @@ async fn a_failure_is_tried_again_and_410_is_not() {
 }
 
 #[tokio::test]
-async fn a_receiver_is_told_by_another_when_the_first_was_killed() {
+async fn callback_of_a_killed_process_is_sent_by_another() {
     told_after_a_kill("sqlite").await;
     if let Some(database) = TestDatabase::new().await {
         told_after_a_kill(&database.url()).await;
@@ -150,7 +150,7 @@ async fn told_after_a_kill(database_url: &str) {
 }
 
 #[tokio::test]
-async fn a_receiver_that_does_not_answer_keeps_no_process_from_stopping() {
+async fn silent_callback_receiver_does_not_keep_a_process_from_stopping() {
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(directory.path(), &SETTINGS);
     let receiver = Receiver::start().await;
@@ -169,7 +169,7 @@ async fn a_receiver_that_does_not_answer_keeps_no_process_from_stopping() {
 }
 
 #[tokio::test]
-async fn who_only_answers_delivers_nothing() {
+async fn process_of_role_api_delivers_no_callbacks() {
     let directory = tempfile::tempdir().unwrap();
     let settings = [&SETTINGS[..], &["--role", "api"]].concat();
     let mut api = Program::start(directory.path(), &settings);
@@ -201,7 +201,7 @@ async fn who_only_answers_delivers_nothing() {
 }
 
 #[tokio::test]
-async fn a_place_that_may_not_be_called_is_refused() {
+async fn callback_url_that_is_not_allowed_is_refused() {
     let secret = ["--callback-secret", SECRET];
     let service = Service::idle(&secret).await;
     let refused = [
@@ -257,7 +257,7 @@ async fn a_place_that_may_not_be_called_is_refused() {
 const SILENT_CALLBACKS: usize = 160;
 
 #[tokio::test]
-async fn a_silent_receiver_delays_no_other() {
+async fn silent_callback_receiver_delays_no_other() {
     beside_a_silent_receiver("sqlite").await;
     if let Some(database) = TestDatabase::new().await {
         beside_a_silent_receiver(&database.url()).await;
@@ -345,7 +345,7 @@ async fn hanging_callbacks_of_one_key_delay_no_other_key_at_the_same_host() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_not_reached_looks_like_any_other() {
+async fn callback_error_does_not_show_why_a_receiver_is_unreachable() {
     let directory = tempfile::tempdir().unwrap();
     let settings = ["--callback-secret", SECRET, "--callback-allow", "127.0.0.2"];
     let program = Program::start(directory.path(), &settings);

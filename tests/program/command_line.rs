@@ -93,7 +93,7 @@ fn facts(job: &Value) -> Value {
 }
 
 #[test]
-fn a_training_is_the_same_inside_the_process_and_on_a_server() {
+fn train_command_gives_the_same_result_in_process_and_on_a_server() {
     let home = Home::new();
     // The label of a number is the majority of its five lowest bits.
     let lines = (0..400_u32).map(|row| {
@@ -137,7 +137,7 @@ fn a_training_is_the_same_inside_the_process_and_on_a_server() {
 }
 
 #[test]
-fn a_model_goes_through_all_commands() {
+fn commands_all_accept_a_trained_model() {
     let home = Home::new();
     let train = [
         "train",
@@ -220,7 +220,7 @@ fn a_comparison_writes_the_best_model_and_the_figure() {
 }
 
 #[test]
-fn commands_stand_in_pipes() {
+fn commands_read_and_write_pipes() {
     let home = Home::new();
     let train = [
         "train",
@@ -254,7 +254,7 @@ fn commands_stand_in_pipes() {
 }
 
 #[test]
-fn learners_and_formulas_need_no_data() {
+fn commands_learners_and_theory_need_no_data() {
     let home = Home::new();
     let learners = home.json(&["learners"]);
     assert!(learners["items"].as_array().unwrap().len() > 10);
@@ -332,7 +332,7 @@ fn output_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn a_late_error_follows_the_predictions() {
+fn predict_command_prints_predictions_before_a_late_error() {
     let home = Home::new();
     home.output(&[
         "train",
@@ -350,7 +350,7 @@ fn a_late_error_follows_the_predictions() {
 }
 
 #[test]
-fn a_packed_file_has_a_second_extension() {
+fn train_command_reads_compressed_files_by_their_extension() {
     let home = Home::new();
     let file = fs::File::create(home.path().join("table.csv.gz")).unwrap();
     let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
@@ -361,7 +361,7 @@ fn a_packed_file_has_a_second_extension() {
 }
 
 #[tokio::test]
-async fn a_sent_model_disappears_with_the_command() {
+async fn predict_command_deletes_the_model_that_it_sent() {
     let home = Home::new();
     home.output(&[
         "train",
@@ -426,7 +426,7 @@ fn help_shows_the_options_of_the_command_alone() {
 }
 
 #[test]
-fn an_address_may_be_a_name() {
+fn listen_address_may_be_a_name() {
     let line = CommandLine::try_parse_from(["halfspace", "--listen", "localhost:8080"]).unwrap();
     assert!(line.settings.listen.ip().is_loopback());
 }

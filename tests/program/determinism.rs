@@ -85,7 +85,7 @@ async fn run(client: Client) -> (Vec<String>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn a_seed_settles_the_result_whatever_computes_it() {
+async fn result_depends_on_the_seed_and_not_on_kernels_or_workers() {
     let mut expected: Option<Vec<String>> = None;
     for (kernels, workers) in [
         ("scalar", "1"),
@@ -121,7 +121,7 @@ async fn a_seed_settles_the_result_whatever_computes_it() {
 }
 
 #[tokio::test]
-async fn a_seed_that_was_drawn_is_reported_and_gives_the_result_again() {
+async fn drawn_seed_is_reported_and_reproduces_the_result() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &[]);
     let client = program.client();

@@ -234,12 +234,12 @@ async fn session_end(client: Client, path: &str, position: usize) -> Value {
 }
 
 #[tokio::test]
-async fn a_session_fed_through_kills_equals_one_undisturbed() {
+async fn session_fed_through_kills_equals_an_undisturbed_one() {
     feed_through_kills("sqlite", SHORT_ORDEAL).await;
 }
 
 #[tokio::test]
-async fn a_session_over_postgres_fed_through_kills_equals_one_undisturbed() {
+async fn session_fed_through_kills_over_postgres_equals_an_undisturbed_one() {
     if let Some(database) = TestDatabase::new().await {
         feed_through_kills(&database.url(), SHORT_ORDEAL).await;
     }

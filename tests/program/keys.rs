@@ -102,7 +102,7 @@ async fn keys_are_made_and_revoked_beside_a_service_over_postgres() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn key_commands_refuse_bad_arguments_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let made = program()
         .args(["migrate", "--data-dir"])
@@ -127,7 +127,7 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[tokio::test]
-async fn no_log_line_of_a_service_tells_a_secret() {
+async fn log_lines_contain_no_secret_of_a_key() {
     let directory = tempfile::tempdir().unwrap();
     let made = keys(directory.path(), &[], &["create", "--name", "a"]);
     let (id, secret) = created(&said(&made));
@@ -152,7 +152,7 @@ async fn no_log_line_of_a_service_tells_a_secret() {
 }
 
 #[test]
-fn no_store_is_made_to_list_or_revoke_in() {
+fn key_commands_list_and_revoke_create_no_store() {
     let directory = tempfile::tempdir().unwrap();
     let absent = directory.path().join("absent");
     let id = "key_018bcfe568017000b333333333333333";

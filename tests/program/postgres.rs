@@ -17,7 +17,7 @@ async fn status(client: Client, path: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn one_process_answers_and_another_computes() {
+async fn postgres_job_of_an_api_process_is_computed_by_a_worker() {
     let Some(database) = TestDatabase::new().await else {
         return;
     };
@@ -124,7 +124,7 @@ async fn a_session_learns(client: Client) {
 }
 
 #[tokio::test]
-async fn a_start_that_fails_names_the_setting_and_no_password() {
+async fn failed_start_on_postgres_names_the_setting_and_no_password() {
     let Some(database) = TestDatabase::new().await else {
         return;
     };
@@ -165,7 +165,7 @@ async fn a_start_that_fails_names_the_setting_and_no_password() {
 }
 
 #[test]
-fn a_server_that_says_nothing_does_not_keep_a_start_waiting() {
+fn start_fails_in_time_on_a_silent_postgres_server() {
     let directory = tempfile::tempdir().unwrap();
     // The kernel accepts connections that the process never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -181,7 +181,7 @@ fn a_server_that_says_nothing_does_not_keep_a_start_waiting() {
 }
 
 #[tokio::test]
-async fn a_schema_is_made_by_a_command_and_a_newer_one_is_refused() {
+async fn migrate_makes_the_postgres_schema_and_refuses_a_newer_one() {
     let Some(database) = TestDatabase::new().await else {
         return;
     };
@@ -208,7 +208,7 @@ async fn a_schema_is_made_by_a_command_and_a_newer_one_is_refused() {
 }
 
 #[tokio::test]
-async fn nothing_tells_the_password_while_it_serves() {
+async fn running_service_never_shows_the_postgres_password() {
     let Some(database) = TestDatabase::new().await else {
         return;
     };
@@ -257,7 +257,7 @@ async fn a_job_of_an_inactive_owner_counts_after_it_locks_the_owner() {
 }
 
 #[tokio::test]
-async fn two_transactions_that_count_for_the_same_owners_follow_each_other() {
+async fn postgres_transactions_counting_the_same_owners_are_serialised() {
     let Some(database) = TestDatabase::new().await else {
         return;
     };

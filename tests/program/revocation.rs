@@ -215,19 +215,19 @@ async fn a_revoked_key_ends_what_lasts(settings: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_revoked_key_ends_what_lasts_over_sqlite() {
+async fn revoked_key_ends_its_streams_over_sqlite() {
     a_revoked_key_ends_what_lasts(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_revoked_key_ends_what_lasts_over_postgres() {
+async fn revoked_key_ends_its_streams_over_postgres() {
     if let Some(database) = TestDatabase::new().await {
         a_revoked_key_ends_what_lasts(&["--database-url", &database.url()]).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_first_key_ends_what_nobody_began() {
+async fn first_key_ends_anonymous_streams() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &[]);
     let client = program.client();

@@ -43,7 +43,7 @@ fn address(start: &Value, field: &str) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn a_log_in_json_is_json_from_the_first_line_on() {
+async fn json_log_is_json_from_the_first_line() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("log");
     let data = directory.path().join("data");
@@ -177,7 +177,7 @@ async fn a_request_that_is_cut_off_is_logged_once() {
 }
 
 #[test]
-fn errors_of_the_start_are_json_too() {
+fn start_errors_are_json_in_a_json_log() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let directory = tempfile::tempdir().unwrap();
@@ -312,7 +312,7 @@ fn a_file_of_a_setting_that_is_no_secret_ends_the_start() {
 
 /// The setting that allows pages of any origin and API keys exclude each other.
 #[tokio::test]
-async fn all_origins_and_keys_are_refused() {
+async fn cors_of_all_origins_is_refused_beside_keys() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let open = Program::start(data, &["--cors-origins", "*"]);
@@ -385,7 +385,7 @@ async fn an_open_service_on_the_network_warns() {
 }
 
 #[test]
-fn a_limit_of_memory_that_is_no_good_is_told_with_its_setting() {
+fn unusable_memory_limit_is_refused_with_its_setting() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let data = data.to_str().unwrap();

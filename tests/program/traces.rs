@@ -114,7 +114,7 @@ async fn a_request_its_job_in_another_process_and_its_callback_are_one_trace() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_that_hangs_or_is_absent_stops_nothing_and_is_told_once() {
+async fn hanging_or_absent_trace_collector_is_logged_once() {
     let directory = tempfile::tempdir().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let absent = TcpListener::bind("127.0.0.1:0")

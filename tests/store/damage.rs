@@ -254,7 +254,7 @@ async fn damage_in_a_bucket_is_never_served() {
 
 /// A check names both the damaged database and the damaged blob.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_and_a_blob_are_damaged_at_once() {
+async fn check_names_a_damaged_database_and_a_damaged_blob() {
     let store = DamagedStore::make(None, None).await;
     let blob = store.things.iter().find(|thing| thing.is_blob()).unwrap();
     assert!(store.flip(blob, 8 * 1_000).await);
@@ -349,7 +349,7 @@ async fn a_damaged_answer_is_named(store: &DamagedStore, serving: &Program) {
 
 /// Output and exit status of the command beside a serving process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_command_names_damage_and_ends_with_its_status() {
+async fn check_command_names_damage_in_output_and_status() {
     let store = DamagedStore::make(None, None).await;
     let directory = store.directory.path();
     let serving = Program::start(directory, &[]);

@@ -422,120 +422,120 @@ contract!(over_sqlite over_postgres; [
         a_queued_job_is_cancelled_at_once
         a_job_is_stored_running
         a_job_is_stored_ended
-        a_job_is_stored_only_as_what_it_is;
+        job_is_stored_only_in_the_status_of_its_record;
     leases:
         a_stale_lease_writes_nothing
-        ended_is_final
+        ended_job_is_final
         a_worker_that_gets_its_job_back_cannot_use_the_old_lease
         a_heartbeat_keeps_the_lease_and_stores_progress
         a_lease_that_ran_out_is_taken_and_costs_an_attempt
-        deaths_of_a_suspect_are_capped
-        a_suspect_that_comes_further_is_not_charged
-        a_beat_before_the_computation_keeps_seconds_and_level
-        a_parked_job_does_not_pay_for_its_process
+        deaths_of_a_suspect_job_are_capped
+        suspect_job_that_progresses_is_not_charged
+        heartbeat_before_the_computation_keeps_seconds_and_level
+        parked_job_is_not_charged_for_the_death_of_its_process
         a_job_pauses_after_a_death
-        a_job_goes_back_with_its_state
-        a_cancelled_job_whose_worker_vanished_is_not_begun_again
-        requeue_does_not_charge
-        a_job_to_be_cancelled_is_not_queued_again
-        releasing_all_leases_charges
+        requeued_job_keeps_its_checkpoint_and_progress
+        cancelled_job_of_a_vanished_worker_is_not_claimed_again
+        requeue_costs_no_attempt
+        requeue_of_a_cancelled_job_ends_it
+        release_of_all_leases_costs_an_attempt
         claims_go_by_priority_then_level_then_age
         no_job_is_claimed_twice;
     subjobs:
         subjobs_are_taken_and_gathered_once
         many_subjobs_are_counted_exactly
-        a_subjob_that_fails_fails_all
-        a_poisoned_subjob_fails_all
-        subjobs_that_wait_are_cancelled_at_once
-        subjobs_that_run_are_cancelled_and_the_rest_is_gathered
+        failed_subjob_fails_its_parent_and_siblings
+        poisoned_subjob_fails_its_parent
+        queued_subjobs_are_cancelled_at_once
+        running_subjobs_are_cancelled_and_the_rest_is_gathered
         cancelling_and_ending_subjobs_do_not_block_each_other
-        a_subjob_ends_and_goes_with_its_parent_alone
+        subjob_is_cancelled_and_deleted_only_with_its_parent
         a_lease_may_be_lost_while_subjobs_are_gathered
         subjobs_are_swept_with_their_parent
-        lists_pass_over_subjobs
+        job_lists_omit_subjobs
         subjobs_are_stored_with_their_parent_or_not_at_all
-        no_end_of_all_subjobs_is_told_of_the_subjobs;
+        callback_is_owed_by_the_parent_and_not_by_its_subjobs;
     reading:
         events_are_read_from_a_number_on
-        pages_neither_repeat_nor_skip
-        lists_are_filtered
-        owners_do_not_see_each_other
-        only_what_ended_is_deleted
-        sweeping_takes_the_oldest_ends_first
+        job_pages_neither_repeat_nor_skip
+        job_lists_are_filtered
+        owners_do_not_see_jobs_and_models_of_others
+        only_ended_jobs_are_deleted
+        sweep_takes_the_oldest_ended_jobs_first
         models_are_kept_listed_and_deleted;
     datasets:
         datasets_are_kept_listed_and_deleted
         a_job_is_stored_only_with_its_dataset
         a_job_pins_its_dataset_until_it_ends
         an_ended_job_needs_no_dataset
-        deleting_a_dataset_and_reading_it_do_not_both_win
-        blobs_of_datasets_are_in_use;
+        dataset_is_either_deleted_or_pinned_by_a_racing_job
+        blobs_of_datasets_and_jobs_are_in_use;
     sessions:
         a_session_is_kept_listed_and_deleted
-        what_a_session_learnt_is_fenced_by_its_position
-        a_snapshot_takes_the_place_of_the_log
-        many_sessions_are_written_at_once;
+        session_append_is_fenced_by_its_position
+        session_snapshot_replaces_the_log
+        session_appends_of_many_sessions_are_one_write;
     quotas:
-        an_owner_has_so_many_sessions
-        bytes_have_limits_of_one_and_of_all
-        a_key_may_have_limits_of_its_own
-        of_many_at_once_as_many_are_stored_as_there_is_room_for
-        what_was_accepted_is_kept_whatever_the_limits_say
-        a_session_learns_no_more_than_there_is_room_for
-        what_is_counted_is_what_there_is;
+        sessions_of_an_owner_are_limited
+        stored_bytes_are_limited_per_owner_and_in_all
+        quotas_may_be_set_per_key
+        quotas_hold_exactly_under_concurrent_inserts
+        quotas_do_not_stop_the_end_of_accepted_jobs
+        session_append_is_refused_beyond_the_quota
+        usage_counters_equal_the_stored_records;
     simulation:
         no_job_of_a_random_load_starves
-        a_stream_of_short_jobs_holds_up_no_job_of_its_owner
+        stream_of_short_jobs_delays_no_long_job_of_its_owner
         owners_share_the_seconds_by_their_weights
         short_jobs_do_not_wait_behind_long_ones
         new_owners_do_not_wait_behind_fifty_others
-        newcomers_do_not_take_the_workers_for_themselves
-        jobs_that_fail_at_once_hold_up_nobody
-        a_parked_job_without_a_state_is_not_forgotten
-        a_job_that_was_expected_to_be_short_yields_when_it_is_not
-        ten_thousand_owners_have_one_job_each_before_any_has_two;
+        new_owners_do_not_take_all_workers
+        jobs_that_fail_at_once_delay_no_other_owner
+        parked_job_without_a_state_is_resumed
+        underestimated_job_yields_once_its_seconds_show
+        ten_thousand_owners_are_served_once_before_any_is_served_twice;
     shares:
-        one_owner_does_not_starve_another
-        priorities_are_among_the_jobs_of_one_owner
-        within_an_owner_the_lower_level_goes_first_and_the_eighth_claim_is_for_the_oldest
-        computed_seconds_are_paid_by_weight
-        a_returning_owner_begins_near_the_least_active_one
-        an_owner_without_jobs_is_inactive_and_one_overlooked_is_found
-        a_line_names_those_who_could_go_first
-        jobs_ahead_are_counted_to_a_limit
-        a_job_that_does_not_fit_is_passed_over
-        everybody_is_served_however_many_claim;
+        owner_with_many_jobs_does_not_starve_another
+        priorities_order_only_the_jobs_of_one_owner
+        claims_of_an_owner_take_the_lowest_level_and_each_eighth_the_oldest
+        computed_seconds_are_charged_by_weight
+        returning_owner_begins_near_the_least_virtual_seconds
+        owner_is_active_only_with_jobs_after_tending_shares
+        line_names_the_jobs_that_could_go_first
+        jobs_ahead_are_counted_up_to_a_limit
+        claim_passes_over_a_job_that_does_not_fit_in_memory
+        owners_are_all_served_by_concurrent_claims;
     api_keys:
-        a_key_is_found_by_its_secret_until_it_is_revoked
+        api_key_is_found_by_its_secret_until_it_is_revoked
         a_store_that_ever_had_a_key_is_not_open
-        what_was_nobodys_can_be_adopted;
+        api_key_can_adopt_anonymous_records;
     callbacks:
-        every_end_owes_one_callback
-        nobody_is_owed_what_was_not_asked_or_not_written
-        a_callback_is_delivered_by_one
-        a_callback_is_settled_by_who_holds_it
-        a_callback_comes_back_when_it_is_due
-        a_callback_that_breaks_off_too_often_is_given_up
-        a_callback_goes_with_its_job
-        a_claim_passes_over_who_is_busy
-        a_claim_passes_over_hosts_and_urls_of_one_owner;
+        every_ended_job_owes_one_callback
+        callback_is_owed_only_for_a_written_end_with_a_url
+        callback_is_claimed_by_one_worker
+        callback_is_settled_only_under_its_lease
+        callback_retry_is_claimable_when_it_is_due
+        callback_is_given_up_after_too_many_claims
+        callback_is_deleted_with_its_job
+        callback_claim_passes_over_busy_owners_and_hosts
+        callback_claim_passes_over_hosts_and_urls_of_one_owner;
     checkpoints:
         a_checkpoint_is_kept_for_the_next_claim
-        every_end_forgets_the_checkpoint
-        a_checkpoint_goes_with_its_job_only;
+        checkpoint_is_deleted_by_every_end_of_its_job
+        checkpoint_is_deleted_only_with_its_own_job;
     idempotency:
-        a_key_stands_for_one_thing
-        every_kind_of_thing_keeps_its_key
-        what_is_refused_keeps_no_key
-        of_many_under_one_key_one_is_stored
-        old_keys_are_swept_the_oldest_first;
+        idempotency_key_stands_for_one_record
+        idempotency_key_is_kept_with_every_kind_of_record
+        refused_insert_keeps_no_idempotency_key
+        idempotency_key_of_concurrent_inserts_stores_one
+        idempotency_keys_are_swept_oldest_first;
     database:
         data_survive_reopening
         data_survive_a_process_that_did_not_close
-        a_newer_schema_is_refused
+        newer_schema_of_the_database_is_refused
         another_schema_of_the_same_version_is_refused
         stores_share_one_database
-        a_caller_that_goes_away_leaves_nothing_half_done
+        dropped_write_leaves_the_whole_record_or_nothing
         writers_of_two_stores_wait_for_each_other
         a_database_has_one_name_and_one_place_for_blobs;
     processes:
@@ -547,16 +547,16 @@ contract!(over_sqlite over_postgres; [
         a_job_with_parts_waits_like_its_first_part
         a_waiting_job_names_its_pause;
     time:
-        readings_are_remembered_by_the_hour
+        clock_readings_are_remembered_by_the_hour
         a_clock_that_jumps_ahead_charges_no_attempt
-        what_a_clock_put_years_ahead_is_due_soon;
+        leases_and_callbacks_of_a_clock_years_ahead_are_due_soon;
     damage:
         a_damaged_model_is_not_read
         a_damaged_dataset_is_not_read
-        a_missing_digest_is_damage
-        a_damaged_answer_is_not_repeated
-        a_damaged_result_is_not_told
-        a_damaged_request_holds_up_nobody
+        missing_digest_of_a_record_is_damage
+        damaged_idempotent_answer_is_not_repeated
+        damaged_result_of_a_job_is_not_read
+        damaged_request_of_a_job_delays_no_other
         a_damaged_parent_lets_its_subjobs_end
         a_damaged_session_is_not_read;
 ]);

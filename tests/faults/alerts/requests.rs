@@ -29,7 +29,7 @@ async fn a_lost_table_is_a_defect() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs promtool: scripts/observability-test runs it"]
-async fn an_overload_refuses_for_its_own_reason() {
+async fn overload_refuses_requests_with_its_own_reason() {
     let mut scrapes = Scrapes::new();
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &["--jobs-queued-max", "1"]);

@@ -106,7 +106,7 @@ async fn blobs_are_put_got_listed_and_deleted(Place { blobs, .. }: Place) {
     assert_eq!(blobs.list("").await.unwrap(), []);
 }
 
-async fn a_list_has_more_than_a_page(Place { blobs, .. }: Place) {
+async fn list_of_blobs_may_exceed_a_page(Place { blobs, .. }: Place) {
     for number in 0..1_005 {
         blobs
             .put(&key(number), Bytes::from_static(b"x"))
@@ -116,7 +116,7 @@ async fn a_list_has_more_than_a_page(Place { blobs, .. }: Place) {
     assert_eq!(blobs.list("jobs").await.unwrap().len(), 1_005);
 }
 
-async fn parts_of_a_blob_are_read(Place { blobs, .. }: Place) {
+async fn blobs_are_read_in_parts(Place { blobs, .. }: Place) {
     let whole = bytes(1_000_000);
     blobs.put(&key(1), whole.clone()).await.unwrap();
     let ranges = [0..10, 999_990..1_000_000, 500..600];
@@ -196,7 +196,7 @@ async fn a_blob_is_whole_or_not_there(Place { blobs, .. }: Place) {
     }
 }
 
-async fn uploads_of_who_is_gone_are_removed_by_age(Place { blobs, .. }: Place) {
+async fn unfinished_uploads_are_removed_by_age(Place { blobs, .. }: Place) {
     blobs
         .put(&key(1), Bytes::from_static(b"whole"))
         .await
@@ -216,14 +216,14 @@ async fn uploads_of_who_is_gone_are_removed_by_age(Place { blobs, .. }: Place) {
     assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "whole");
 }
 
-async fn keys_stay_inside(Place { blobs, .. }: Place) {
+async fn blob_keys_stay_inside_the_location(Place { blobs, .. }: Place) {
     for bad in ["../outside", "a/../../b", "a//b"] {
         let put = blobs.put(bad, Bytes::new()).await;
         assert!(matches!(put, Err(StoreError::Other(_))), "{bad}");
     }
 }
 
-async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, place, .. }: Place) {
+async fn blob_location_check_leaves_the_location_unchanged(Place { blobs, place, .. }: Place) {
     blobs.probe("some").await.unwrap();
     assert_eq!(blobs.list("").await.unwrap(), []);
     let directory = tempfile::tempdir().unwrap();
@@ -261,7 +261,7 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
     assert!(blobs.belong(&place, &one, "fifth").await.is_err());
 }
 
-async fn of_databases_that_come_at_once_one_gets_a_place(Place { blobs, place, .. }: Place) {
+async fn blob_location_goes_to_one_of_several_racing_databases(Place { blobs, place, .. }: Place) {
     let directory = tempfile::tempdir().unwrap();
     let mut databases = Vec::new();
     for name in ["one", "two", "three", "four"] {
@@ -280,7 +280,7 @@ async fn of_databases_that_come_at_once_one_gets_a_place(Place { blobs, place, .
     }
 }
 
-async fn a_sweep_takes_what_nobody_names_and_is_old(
+async fn sweep_removes_old_blobs_without_a_row(
     Place {
         blobs, directory, ..
     }: Place,
@@ -341,13 +341,13 @@ macro_rules! over_both {
 
 over_both! {
     blobs_are_put_got_listed_and_deleted
-    a_list_has_more_than_a_page
-    parts_of_a_blob_are_read
+    list_of_blobs_may_exceed_a_page
+    blobs_are_read_in_parts
     a_blob_is_opened_and_read_by_position
     a_blob_is_whole_or_not_there
-    uploads_of_who_is_gone_are_removed_by_age
-    keys_stay_inside
-    a_place_that_will_do_is_found_good_and_left_as_it_was
-    of_databases_that_come_at_once_one_gets_a_place
-    a_sweep_takes_what_nobody_names_and_is_old
+    unfinished_uploads_are_removed_by_age
+    blob_keys_stay_inside_the_location
+    blob_location_check_leaves_the_location_unchanged
+    blob_location_goes_to_one_of_several_racing_databases
+    sweep_removes_old_blobs_without_a_row
 }

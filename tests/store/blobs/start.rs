@@ -37,7 +37,7 @@ fn with(settings: &[String], name: &str, value: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_without_rights_is_told_by_what_it_refuses() {
+async fn start_names_the_operation_that_the_object_store_refuses() {
     let directory = tempfile::tempdir().unwrap();
     for (method, status, code, attempt) in [
         ("LIST", 403, "AccessDenied", "listed"),
@@ -72,7 +72,7 @@ async fn a_store_without_rights_is_told_by_what_it_refuses() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_waits_for_a_store_that_is_late() {
+async fn start_waits_for_a_late_object_store() {
     let directory = tempfile::tempdir().unwrap();
     // The socket refuses connections until the store listens.
     let socket = TcpSocket::new_v4().unwrap();
@@ -95,7 +95,7 @@ async fn a_start_waits_for_a_store_that_is_late() {
 }
 
 #[test]
-fn a_place_that_is_none_is_told_before_anything_is_made() {
+fn start_refuses_a_bad_blob_url_before_it_creates_anything() {
     let bucket = TestBucket::at("127.0.0.1:1".parse().unwrap()).settings();
     for (name, value, told) in [
         (
@@ -145,7 +145,7 @@ fn a_place_that_is_none_is_told_before_anything_is_made() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told() {
+fn start_refuses_a_blob_folder_that_cannot_be_written() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join("blobs elsewhere");
     std::fs::write(&folder, b"a file").unwrap();
@@ -206,7 +206,7 @@ async fn blobs_in_a_folder_elsewhere_are_kept_there() {
 }
 
 #[tokio::test]
-async fn two_processes_over_one_database_take_one_place() {
+async fn start_refuses_a_second_blob_location_for_one_database() {
     let (Some(database), Some(bucket)) = (TestDatabase::new().await, TestBucket::new()) else {
         return;
     };
@@ -243,7 +243,7 @@ async fn two_processes_over_one_database_take_one_place() {
 /// The file-size limit of the process makes the disk of the blob cache look full.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_full_disk_under_the_cache_is_told_and_passes() {
+async fn full_disk_under_the_blob_cache_is_reported_and_recovers() {
     let Some(bucket) = TestBucket::new() else {
         return;
     };

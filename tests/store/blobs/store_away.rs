@@ -69,7 +69,7 @@ impl Pair {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jobs_wait_for_a_store_that_is_away() {
+async fn jobs_wait_for_an_unreachable_object_store() {
     let Some(bucket) = TestBucket::new() else {
         return;
     };
@@ -107,7 +107,7 @@ async fn jobs_wait_for_a_store_that_is_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_waits_for_its_data_is_cancelled_and_given_back() {
+async fn job_waiting_for_its_blob_is_cancelled_or_requeued() {
     let Some(bucket) = TestBucket::new() else {
         return;
     };
@@ -139,7 +139,7 @@ async fn a_job_that_waits_for_its_data_is_cancelled_and_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
+async fn unreachable_object_store_refuses_only_uploads() {
     let Some(bucket) = TestBucket::new() else {
         return;
     };

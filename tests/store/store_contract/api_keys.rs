@@ -28,7 +28,7 @@ async fn found(store: &Store, number: i64) -> KeyLookup {
     store.find_api_key(Some(&secret(number))).await.unwrap()
 }
 
-pub(super) async fn a_key_is_found_by_its_secret_until_it_is_revoked(backend: &dyn Backend) {
+pub(super) async fn api_key_is_found_by_its_secret_until_it_is_revoked(backend: &dyn Backend) {
     let store = open(backend).await;
     let limited = ApiKey {
         quotas: KeyQuotas {
@@ -71,7 +71,7 @@ pub(super) async fn a_store_that_ever_had_a_key_is_not_open(backend: &dyn Backen
     assert_eq!(nothing, KeyLookup::Unknown);
 }
 
-pub(super) async fn what_was_nobodys_can_be_adopted(backend: &dyn Backend) {
+pub(super) async fn api_key_can_adopt_anonymous_records(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     let (ended, left) = (ended_job(2), model(2));

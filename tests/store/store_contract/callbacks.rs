@@ -58,7 +58,7 @@ async fn begun(store: &Store, number: i64, lease_seconds: u32) -> Lease {
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 
-pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
+pub(super) async fn every_ended_job_owes_one_callback(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     // Jobs that their workers end.
@@ -129,7 +129,7 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
     }
 }
 
-pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &dyn Backend) {
+pub(super) async fn callback_is_owed_only_for_a_written_end_with_a_url(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     let stale = begun(store, 1, NONE).await;
@@ -162,7 +162,7 @@ pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &d
     assert_eq!(get(store, lease.job).await.callback, None);
 }
 
-pub(super) async fn a_callback_is_delivered_by_one(backend: &dyn Backend) {
+pub(super) async fn callback_is_claimed_by_one_worker(backend: &dyn Backend) {
     const CALLBACKS: i64 = 24;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..CALLBACKS {
@@ -187,7 +187,7 @@ pub(super) async fn a_callback_is_delivered_by_one(backend: &dyn Backend) {
     assert_eq!(different.len(), taken.len());
 }
 
-pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend) {
+pub(super) async fn callback_is_settled_only_under_its_lease(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     owed(store, 1).await;
@@ -239,7 +239,7 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
     assert_eq!(take(store, "d", LONG).await, None);
 }
 
-pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) {
+pub(super) async fn callback_retry_is_claimable_when_it_is_due(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     owed(store, 1).await;
@@ -290,7 +290,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     assert_eq!(stale, Fenced::Lost);
 }
 
-pub(super) async fn a_callback_that_breaks_off_too_often_is_given_up(backend: &dyn Backend) {
+pub(super) async fn callback_is_given_up_after_too_many_claims(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     owed(store, 1).await;
@@ -308,7 +308,7 @@ pub(super) async fn a_callback_that_breaks_off_too_often_is_given_up(backend: &d
     }
 }
 
-pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
+pub(super) async fn callback_is_deleted_with_its_job(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     for number in [1, 2, 3] {
@@ -323,7 +323,7 @@ pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
     assert_eq!(take(store, "d", LONG).await, None);
 }
 
-pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
+pub(super) async fn callback_claim_passes_over_busy_owners_and_hosts(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     let owe = async |number, owner: &str, url: &str| {
@@ -369,7 +369,7 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
     assert_eq!(take(&busy(&[], &["[2001:db8::1]"])).await, Some(job(3).id));
 }
 
-pub(super) async fn a_claim_passes_over_hosts_and_urls_of_one_owner(backend: &dyn Backend) {
+pub(super) async fn callback_claim_passes_over_hosts_and_urls_of_one_owner(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &store;
     let urls = ["https://shared.example/a", "https://shared.example:8443/b"];

@@ -40,7 +40,7 @@ pub(super) async fn a_checkpoint_is_kept_for_the_next_claim(backend: &dyn Backen
     assert_eq!(kept(&store, first.job).await.unwrap(), b"further");
 }
 
-pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
+pub(super) async fn checkpoint_is_deleted_by_every_end_of_its_job(backend: &dyn Backend) {
     let store = open(backend).await;
     let saved = |lease: Lease| {
         let store = Arc::clone(&store);
@@ -84,7 +84,7 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
     assert_eq!(kept(&store, job(3).id).await, None);
 }
 
-pub(super) async fn a_checkpoint_goes_with_its_job_only(backend: &dyn Backend) {
+pub(super) async fn checkpoint_is_deleted_only_with_its_own_job(backend: &dyn Backend) {
     let store = open(backend).await;
     let first = claimed(&store, LONG).await;
     store.insert_job(&job(2), None).await.unwrap();

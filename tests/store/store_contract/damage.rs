@@ -63,7 +63,7 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
 }
 
 /// Every model and dataset has a row of digests. A missing row reveals a damaged id.
-pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
+pub(super) async fn missing_digest_of_a_record_is_damage(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert(&model(1), None).await.unwrap();
     store.insert(&dataset(1), None).await.unwrap();
@@ -85,7 +85,7 @@ pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
 }
 
 /// The digest and the JSON of an answer are one text. Damage of either part is found.
-pub(super) async fn a_damaged_answer_is_not_repeated(backend: &dyn Backend) {
+pub(super) async fn damaged_idempotent_answer_is_not_repeated(backend: &dyn Backend) {
     let store = open(backend).await;
     let claim = KeyClaim {
         key: "a".to_owned(),
@@ -108,7 +108,7 @@ pub(super) async fn a_damaged_answer_is_not_repeated(backend: &dyn Backend) {
     }
 }
 
-pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
+pub(super) async fn damaged_result_of_a_job_is_not_read(backend: &dyn Backend) {
     let store = open(backend).await;
     store
         .insert_ended_job(&ended_job(1), None, Some(b"trace"), None)
@@ -132,7 +132,7 @@ pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
 }
 
 /// A job whose request is damaged fails at the claim, and the next jobs are claimed.
-pub(super) async fn a_damaged_request_holds_up_nobody(backend: &dyn Backend) {
+pub(super) async fn damaged_request_of_a_job_delays_no_other(backend: &dyn Backend) {
     let store = open(backend).await;
     let told = Job {
         callback: Some(Callback::new("https://example.com/")),

@@ -50,7 +50,7 @@ pub(super) async fn data_survive_a_process_that_did_not_close(backend: &dyn Back
     assert_eq!(claim(&store, "b", LONG).await.unwrap().lease.attempt, 2);
 }
 
-pub(super) async fn a_newer_schema_is_refused(backend: &dyn Backend) {
+pub(super) async fn newer_schema_of_the_database_is_refused(backend: &dyn Backend) {
     open(backend).await.close().await;
     backend.pretend_schema(9_999).await;
     let refused = backend.open().await.map(|_| ());
@@ -109,7 +109,7 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
 
 /// A client that disconnects drops the future at any point. The database then has either the whole write or
 /// nothing of it.
-pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &dyn Backend) {
+pub(super) async fn dropped_write_leaves_the_whole_record_or_nothing(backend: &dyn Backend) {
     let store = open(backend).await;
     let mut done = 0;
     for number in 0..60 {

@@ -151,7 +151,7 @@ pub(super) async fn an_ended_job_needs_no_dataset(backend: &dyn Backend) {
 }
 
 /// Two stores act as two processes. One deletes each dataset while the other stores a job that reads it.
-pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &dyn Backend) {
+pub(super) async fn dataset_is_either_deleted_or_pinned_by_a_racing_job(backend: &dyn Backend) {
     const DATASETS: i64 = 40;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..DATASETS {
@@ -179,7 +179,7 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
     }
 }
 
-pub(super) async fn blobs_of_datasets_are_in_use(backend: &dyn Backend) {
+pub(super) async fn blobs_of_datasets_and_jobs_are_in_use(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
         store.insert(&dataset(number), None).await.unwrap();

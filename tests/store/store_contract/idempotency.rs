@@ -26,7 +26,7 @@ fn taken<T: std::fmt::Debug>(stored: Result<T, StoreError>, thing: impl ToString
     }
 }
 
-pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
+pub(super) async fn idempotency_key_stands_for_one_record(backend: &dyn Backend) {
     let store = open(backend).await;
     let key = claim_of("a");
     let some = Some(&key);
@@ -77,7 +77,7 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
     store.insert_job(&other, some).await.unwrap();
 }
 
-pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
+pub(super) async fn idempotency_key_is_kept_with_every_kind_of_record(backend: &dyn Backend) {
     let store = open(backend).await;
     let keys = ["1", "2", "3", "4", "5"].map(claim_of);
     let (running, a) = (running_job(1), worker("a"));
@@ -111,7 +111,7 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
     );
 }
 
-pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {
+pub(super) async fn refused_insert_keeps_no_idempotency_key(backend: &dyn Backend) {
     let store = open(backend).await;
     let key = claim_of("a");
     let refused = store.insert_job(&reading_job(1, 1), Some(&key)).await;
@@ -126,7 +126,7 @@ pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {
     store.insert(&session(1), Some(&key)).await.unwrap();
 }
 
-pub(super) async fn of_many_under_one_key_one_is_stored(backend: &dyn Backend) {
+pub(super) async fn idempotency_key_of_concurrent_inserts_stores_one(backend: &dyn Backend) {
     const KEYS: i64 = 10;
     const CLIENTS: i64 = 16;
     let stores = [open(backend).await, open(backend).await];
@@ -155,7 +155,7 @@ pub(super) async fn of_many_under_one_key_one_is_stored(backend: &dyn Backend) {
     );
 }
 
-pub(super) async fn old_keys_are_swept_the_oldest_first(backend: &dyn Backend) {
+pub(super) async fn idempotency_keys_are_swept_oldest_first(backend: &dyn Backend) {
     let store = open(backend).await;
     for second in 1..=5 {
         let key = claim_of(&second.to_string());

@@ -91,7 +91,7 @@ pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
     );
 }
 
-pub(super) async fn ended_is_final(backend: &dyn Backend) {
+pub(super) async fn ended_job_is_final(backend: &dyn Backend) {
     let store = open(backend).await;
     for (number, status) in [
         (1, Status::Succeeded),
@@ -200,7 +200,7 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
 }
 
 /// The second death makes the job a suspect. Each further death is charged until the job is poisoned.
-pub(super) async fn deaths_of_a_suspect_are_capped(backend: &dyn Backend) {
+pub(super) async fn deaths_of_a_suspect_job_are_capped(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for attempt in 1..=5 {
@@ -237,7 +237,7 @@ fn computed(seconds: f64, is_parked: bool) -> Beat<'static> {
     }
 }
 
-pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Backend) {
+pub(super) async fn suspect_job_that_progresses_is_not_charged(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for death in 1..20 {
@@ -261,7 +261,9 @@ pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Ba
 }
 
 /// A worker that still prepares a job has no seconds to report.
-pub(super) async fn a_beat_before_the_computation_keeps_seconds_and_level(backend: &dyn Backend) {
+pub(super) async fn heartbeat_before_the_computation_keeps_seconds_and_level(
+    backend: &dyn Backend,
+) {
     let store = open(backend).await;
     let lease = claimed(&store, LONG).await;
     let spent = Spent {
@@ -280,7 +282,7 @@ pub(super) async fn a_beat_before_the_computation_keeps_seconds_and_level(backen
     assert_eq!(backend.number(kept).await, 1);
 }
 
-pub(super) async fn a_parked_job_does_not_pay_for_its_process(backend: &dyn Backend) {
+pub(super) async fn parked_job_is_not_charged_for_the_death_of_its_process(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for _ in 0..9 {
@@ -310,7 +312,7 @@ pub(super) async fn a_job_pauses_after_a_death(backend: &dyn Backend) {
     assert_eq!(get(&store, lease.job).await.status, Status::Queued);
 }
 
-pub(super) async fn a_job_goes_back_with_its_state(backend: &dyn Backend) {
+pub(super) async fn requeued_job_keeps_its_checkpoint_and_progress(backend: &dyn Backend) {
     let store = open(backend).await;
     let lease = claimed(&store, LONG).await;
     let progress = Progress {
@@ -332,9 +334,7 @@ pub(super) async fn a_job_goes_back_with_its_state(backend: &dyn Backend) {
     assert_eq!(again.lease.attempt, 1);
 }
 
-pub(super) async fn a_cancelled_job_whose_worker_vanished_is_not_begun_again(
-    backend: &dyn Backend,
-) {
+pub(super) async fn cancelled_job_of_a_vanished_worker_is_not_claimed_again(backend: &dyn Backend) {
     let store = open(backend).await;
     let lease = claimed(&store, NONE).await;
     store
@@ -351,7 +351,7 @@ pub(super) async fn a_cancelled_job_whose_worker_vanished_is_not_begun_again(
     assert_lost(&store, &lease).await;
 }
 
-pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
+pub(super) async fn requeue_costs_no_attempt(backend: &dyn Backend) {
     let store = open(backend).await;
     let mut lease = claimed(&store, LONG).await;
     for _ in 0..5 {
@@ -371,7 +371,7 @@ pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
 }
 
-pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Backend) {
+pub(super) async fn requeue_of_a_cancelled_job_ends_it(backend: &dyn Backend) {
     let store = open(backend).await;
     let lease = claimed(&store, LONG).await;
     store
@@ -391,7 +391,7 @@ pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Back
     assert_eq!(claim(&store, "b", LONG).await, None);
 }
 
-pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
+pub(super) async fn release_of_all_leases_costs_an_attempt(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
         store.insert_job(&job(number), None).await.unwrap();

@@ -28,7 +28,7 @@ fn job_of_bytes(number: i64, data_bytes: u64) -> Job {
     }
 }
 
-pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
+pub(super) async fn sessions_of_an_owner_are_limited(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.sessions = 2;
     let store = backend.open_limited(quotas).await.unwrap();
@@ -45,7 +45,7 @@ pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
     store.insert(&session(3), None).await.unwrap();
 }
 
-pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
+pub(super) async fn stored_bytes_are_limited_per_owner_and_in_all(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.stored_bytes = 1_000;
     quotas.in_all.stored_bytes = 1_500;
@@ -85,7 +85,7 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     assert_eq!((left.own.stored_bytes, left.all.stored_bytes), (0, 552));
 }
 
-pub(super) async fn a_key_may_have_limits_of_its_own(backend: &dyn Backend) {
+pub(super) async fn quotas_may_be_set_per_key(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.jobs_queued = 1;
     let store = backend.open_limited(quotas).await.unwrap();
@@ -112,7 +112,7 @@ pub(super) async fn a_key_may_have_limits_of_its_own(backend: &dyn Backend) {
 }
 
 /// Two processes store jobs near the limit. Over PostgreSQL the usage also approaches the limit from afar.
-pub(super) async fn of_many_at_once_as_many_are_stored_as_there_is_room_for(backend: &dyn Backend) {
+pub(super) async fn quotas_hold_exactly_under_concurrent_inserts(backend: &dyn Backend) {
     // The server allows 300 connections. Transactions run one by one when less space than that is left.
     for (room, clients, offset) in [(10, 32, 0), (310, 340, 10_000)] {
         for per_owner in [true, false] {
@@ -154,7 +154,7 @@ pub(super) async fn of_many_at_once_as_many_are_stored_as_there_is_room_for(back
     }
 }
 
-pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &dyn Backend) {
+pub(super) async fn quotas_do_not_stop_the_end_of_accepted_jobs(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner = Usage {
         jobs_queued: 1,
@@ -202,7 +202,7 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     assert_eq!(standing.own, Usage::default());
 }
 
-pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dyn Backend) {
+pub(super) async fn session_append_is_refused_beyond_the_quota(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.stored_bytes = 100;
     let store = backend.open_limited(quotas).await.unwrap();
@@ -247,7 +247,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
 
 /// Random operations of two processes on jobs, models, datasets and sessions of two owners. The counters equal
 /// the counted records.
-pub(super) async fn what_is_counted_is_what_there_is(backend: &dyn Backend) {
+pub(super) async fn usage_counters_equal_the_stored_records(backend: &dyn Backend) {
     let stores = [open(backend).await, open(backend).await];
     let deeds = proptest::collection::vec((any::<u8>(), 0..12_i64, any::<bool>()), 300);
     let deeds = deeds.new_tree(&mut TestRunner::deterministic()).unwrap();

@@ -38,7 +38,7 @@ pub(super) async fn events_are_read_from_a_number_on(backend: &dyn Backend) {
     assert_eq!(store.events(None, job(2).id, 0, 10).await.unwrap(), []);
 }
 
-pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
+pub(super) async fn job_pages_neither_repeat_nor_skip(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=55 {
         store.insert_job(&job(number), None).await.unwrap();
@@ -68,7 +68,7 @@ pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
     assert_eq!(newest, [62, 61, 60].map(|number| job(number).id));
 }
 
-pub(super) async fn lists_are_filtered(backend: &dyn Backend) {
+pub(super) async fn job_lists_are_filtered(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     store
@@ -134,7 +134,7 @@ pub(super) async fn lists_are_filtered(backend: &dyn Backend) {
     }
 }
 
-pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
+pub(super) async fn owners_do_not_see_jobs_and_models_of_others(backend: &dyn Backend) {
     let store = open(backend).await;
     store
         .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"), None)
@@ -163,7 +163,7 @@ pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
     assert!(store.find(&owner(), model).await.unwrap().is_some());
 }
 
-pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
+pub(super) async fn only_ended_jobs_are_deleted(backend: &dyn Backend) {
     let store = open(backend).await;
     let delete = async |id| store.delete_job(&owner(), id).await.unwrap();
     store.insert_job(&job(1), None).await.unwrap();
@@ -184,7 +184,7 @@ pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
     );
 }
 
-pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) {
+pub(super) async fn sweep_takes_the_oldest_ended_jobs_first(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for number in 2..=5 {

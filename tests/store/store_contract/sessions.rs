@@ -97,7 +97,7 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     assert_eq!((again.record.position, again.log.len()), (0, 0));
 }
 
-pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dyn Backend) {
+pub(super) async fn session_append_is_fenced_by_its_position(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert(&session(1), None).await.unwrap();
     assert_eq!(
@@ -123,7 +123,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
     assert_eq!(state.log, [b"first".to_vec(), b"second".to_vec()]);
 }
 
-pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend) {
+pub(super) async fn session_snapshot_replaces_the_log(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert(&session(1), None).await.unwrap();
     let id = session(1).id;
@@ -144,7 +144,7 @@ pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend)
     }
 }
 
-pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
+pub(super) async fn session_appends_of_many_sessions_are_one_write(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
         store.insert(&session(number), None).await.unwrap();

@@ -14,7 +14,7 @@ fn job_of(name: &str, number: i64) -> Job {
     }
 }
 
-pub(super) async fn one_owner_does_not_starve_another(backend: &dyn Backend) {
+pub(super) async fn owner_with_many_jobs_does_not_starve_another(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 0..1_000 {
         store.insert_job(&job_of("a", number), None).await.unwrap();
@@ -33,7 +33,7 @@ pub(super) async fn one_owner_does_not_starve_another(backend: &dyn Backend) {
     assert_eq!(next.job.owner, Owner::new("b"));
 }
 
-pub(super) async fn priorities_are_among_the_jobs_of_one_owner(backend: &dyn Backend) {
+pub(super) async fn priorities_order_only_the_jobs_of_one_owner(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 0..3 {
         let priority = i32::try_from(number).unwrap() * 100;
@@ -52,7 +52,7 @@ pub(super) async fn priorities_are_among_the_jobs_of_one_owner(backend: &dyn Bac
     assert_eq!(numbers, [2, 3, 1, 0].map(|number| job(number).id));
 }
 
-pub(super) async fn within_an_owner_the_lower_level_goes_first_and_the_eighth_claim_is_for_the_oldest(
+pub(super) async fn claims_of_an_owner_take_the_lowest_level_and_each_eighth_the_oldest(
     backend: &dyn Backend,
 ) {
     let store = open(backend).await;
@@ -101,7 +101,7 @@ async fn virtual_seconds(store: &Store, name: &str) -> f64 {
 
 /// Heartbeats, requeues and ends charge the owner. The next claim is for the owner with the fewest virtual
 /// seconds.
-pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
+pub(super) async fn computed_seconds_are_charged_by_weight(backend: &dyn Backend) {
     let store = open(backend).await;
     let heavy = ApiKey {
         weight: Weight::try_from(4.0).unwrap(),
@@ -157,7 +157,7 @@ pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
     assert_eq!(next.job.owner, Owner::new("zz"));
 }
 
-pub(super) async fn a_returning_owner_begins_near_the_least_active_one(backend: &dyn Backend) {
+pub(super) async fn returning_owner_begins_near_the_least_virtual_seconds(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job_of("a", 1), None).await.unwrap();
     let long = claim(&store, "w", LONG).await.unwrap().lease;
@@ -188,9 +188,7 @@ pub(super) async fn a_returning_owner_begins_near_the_least_active_one(backend: 
     assert_eq!(virtual_seconds(&store, "a").await, begun + 1_000.0);
 }
 
-pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_found(
-    backend: &dyn Backend,
-) {
+pub(super) async fn owner_is_active_only_with_jobs_after_tending_shares(backend: &dyn Backend) {
     let store = open(backend).await;
     let active = "SELECT COUNT(*) FROM owner_shares WHERE active = TRUE";
     store.insert_job(&job_of("a", 1), None).await.unwrap();
@@ -209,7 +207,7 @@ pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_foun
     assert!(claim(&store, "w", LONG).await.is_some());
 }
 
-pub(super) async fn a_line_names_those_who_could_go_first(backend: &dyn Backend) {
+pub(super) async fn line_names_the_jobs_that_could_go_first(backend: &dyn Backend) {
     let store = open(backend).await;
     let owner = Owner::new("a");
     store.insert_job(&job_of("a", 1), None).await.unwrap();
@@ -237,7 +235,7 @@ pub(super) async fn a_line_names_those_who_could_go_first(backend: &dyn Backend)
     assert_eq!(store.line(&owner, 9).await.unwrap().own, None);
 }
 
-pub(super) async fn jobs_ahead_are_counted_to_a_limit(backend: &dyn Backend) {
+pub(super) async fn jobs_ahead_are_counted_up_to_a_limit(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=20 {
         store.insert_job(&job_of("a", number), None).await.unwrap();
@@ -258,7 +256,7 @@ pub(super) async fn jobs_ahead_are_counted_to_a_limit(backend: &dyn Backend) {
     assert_eq!(ahead(&job_of("a", 20), 10).await, 10);
 }
 
-pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend) {
+pub(super) async fn claim_passes_over_a_job_that_does_not_fit_in_memory(backend: &dyn Backend) {
     let store = open(backend).await;
     for (number, memory_bytes) in [(1, 1_000), (2, 10)] {
         let demanding = Job {
@@ -290,7 +288,7 @@ pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend
     assert_eq!(claim(&store, "w", LONG).await, None);
 }
 
-pub(super) async fn everybody_is_served_however_many_claim(backend: &dyn Backend) {
+pub(super) async fn owners_are_all_served_by_concurrent_claims(backend: &dyn Backend) {
     const OWNERS: i64 = 5;
     const JOBS: i64 = 8;
     let stores = [open(backend).await, open(backend).await];
@@ -320,7 +318,7 @@ pub(super) async fn everybody_is_served_however_many_claim(backend: &dyn Backend
 
 /// Over SQLite the plan of the statement shows the same; see `storage/sql/tests.rs`.
 #[tokio::test]
-async fn a_claim_over_postgres_reads_few_of_many() {
+async fn claim_over_postgres_reads_few_of_many_jobs() {
     const CLAIMS: i64 = 20;
     let Some(backend) = backends::over_postgres().await else {
         return;

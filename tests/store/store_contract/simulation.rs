@@ -187,7 +187,7 @@ pub(super) async fn no_job_of_a_random_load_starves(backend: &dyn Backend) {
 }
 
 /// The middle job is neither the oldest nor short.
-pub(super) async fn a_stream_of_short_jobs_holds_up_no_job_of_its_owner(backend: &dyn Backend) {
+pub(super) async fn stream_of_short_jobs_delays_no_long_job_of_its_owner(backend: &dyn Backend) {
     let store = open(backend).await;
     let owners = owners(&store, 0, &[1.0]).await;
     let mut load = load(0, owners, &[1]);
@@ -295,7 +295,7 @@ pub(super) async fn new_owners_do_not_wait_behind_fifty_others(backend: &dyn Bac
 }
 
 /// A newcomer precedes the other owners for a short time only, and many newcomers for no longer than one.
-pub(super) async fn newcomers_do_not_take_the_workers_for_themselves(backend: &dyn Backend) {
+pub(super) async fn new_owners_do_not_take_all_workers(backend: &dyn Backend) {
     const LENGTH: Milliseconds = 300 * SECOND;
     let store = open(backend).await;
     let named = |number| (Owner::new(format!("owner {number}")), 1.0);
@@ -315,7 +315,7 @@ pub(super) async fn newcomers_do_not_take_the_workers_for_themselves(backend: &d
 }
 
 /// A claim has a cost, so the owner of failing jobs has a share like any other owner.
-pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend) {
+pub(super) async fn jobs_that_fail_at_once_delay_no_other_owner(backend: &dyn Backend) {
     let store = open(backend).await;
     let owners = owners(&store, 0, &[1.0, 1.0]).await;
     let mut load = load(0, owners, &[1]);
@@ -334,7 +334,7 @@ pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend)
 }
 
 /// A job without a storable state stays parked, and its process resumes the job later.
-pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn Backend) {
+pub(super) async fn parked_job_without_a_state_is_resumed(backend: &dyn Backend) {
     let store = open(backend).await;
     for (run, workers) in [(0, 1), (1, 2)] {
         let owners = owners(&store, run, &[1.0, 1.0, 1.0]).await;
@@ -365,9 +365,7 @@ pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn 
 }
 
 /// The computed seconds show that the estimate was too low.
-pub(super) async fn a_job_that_was_expected_to_be_short_yields_when_it_is_not(
-    backend: &dyn Backend,
-) {
+pub(super) async fn underestimated_job_yields_once_its_seconds_show(backend: &dyn Backend) {
     let store = open(backend).await;
     let owners = owners(&store, 0, &[1.0]).await;
     let mut load = load(0, owners, &[1]);
@@ -384,7 +382,7 @@ pub(super) async fn a_job_that_was_expected_to_be_short_yields_when_it_is_not(
 }
 
 /// An owner with many jobs among ten thousand owners with one job each.
-pub(super) async fn ten_thousand_owners_have_one_job_each_before_any_has_two(
+pub(super) async fn ten_thousand_owners_are_served_once_before_any_is_served_twice(
     backend: &dyn Backend,
 ) {
     const OWNERS: i64 = 10_000;

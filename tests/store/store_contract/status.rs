@@ -276,7 +276,7 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
     assert_eq!(store.trace(&owner(), job(2).id).await.unwrap(), None);
 }
 
-pub(super) async fn a_job_is_stored_only_as_what_it_is(backend: &dyn Backend) {
+pub(super) async fn job_is_stored_only_in_the_status_of_its_record(backend: &dyn Backend) {
     let store = open(backend).await;
     assert!(store.insert_job(&running_job(1), None).await.is_err());
     assert!(

@@ -168,7 +168,7 @@ pub(super) async fn many_subjobs_are_counted_exactly(backend: &dyn Backend) {
     assert_eq!((ended.status, left(&ended)), (Status::Succeeded, 0));
 }
 
-pub(super) async fn a_subjob_that_fails_fails_all(backend: &dyn Backend) {
+pub(super) async fn failed_subjob_fails_its_parent_and_siblings(backend: &dyn Backend) {
     let store = open(backend).await;
     let subjobs = stored(&store, 4).await;
     let (first, second) = (claimed_as(&store, "a").await, claimed_as(&store, "b").await);
@@ -203,7 +203,7 @@ pub(super) async fn a_subjob_that_fails_fails_all(backend: &dyn Backend) {
     assert!(!other.cancel_requested && other.status == Status::Failed);
 }
 
-pub(super) async fn a_poisoned_subjob_fails_all(backend: &dyn Backend) {
+pub(super) async fn poisoned_subjob_fails_its_parent(backend: &dyn Backend) {
     let store = open(backend).await;
     let subjobs = stored(&store, 1).await;
     for _ in 0..5 {
@@ -216,7 +216,7 @@ pub(super) async fn a_poisoned_subjob_fails_all(backend: &dyn Backend) {
     assert_eq!(get(&store, subjobs[0].id).await.status, Status::Failed);
 }
 
-pub(super) async fn subjobs_that_wait_are_cancelled_at_once(backend: &dyn Backend) {
+pub(super) async fn queued_subjobs_are_cancelled_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
     // More subjobs than one statement writes.
     let subjobs = stored(&store, 501).await;
@@ -240,7 +240,7 @@ pub(super) async fn subjobs_that_wait_are_cancelled_at_once(backend: &dyn Backen
     assert_eq!(again, CancelOutcome::AlreadyRequested(ended));
 }
 
-pub(super) async fn subjobs_that_run_are_cancelled_and_the_rest_is_gathered(backend: &dyn Backend) {
+pub(super) async fn running_subjobs_are_cancelled_and_the_rest_is_gathered(backend: &dyn Backend) {
     let store = open(backend).await;
     stored(&store, 4).await;
     let id = parent(4).id;
@@ -336,7 +336,7 @@ pub(super) async fn cancelling_and_ending_subjobs_do_not_block_each_other(backen
     events(&stores[0], id).await;
 }
 
-pub(super) async fn a_subjob_ends_and_goes_with_its_parent_alone(backend: &dyn Backend) {
+pub(super) async fn subjob_is_cancelled_and_deleted_only_with_its_parent(backend: &dyn Backend) {
     let store = open(backend).await;
     let subjobs = stored(&store, 2).await;
     let id = parent(2).id;
@@ -402,7 +402,7 @@ pub(super) async fn subjobs_are_swept_with_their_parent(backend: &dyn Backend) {
     assert_eq!(store.find(&owner(), gathering.job).await.unwrap(), None);
 }
 
-pub(super) async fn lists_pass_over_subjobs(backend: &dyn Backend) {
+pub(super) async fn job_lists_omit_subjobs(backend: &dyn Backend) {
     let store = open(backend).await;
     let subjobs = stored(&store, 3).await;
     let id = parent(3).id;
@@ -461,7 +461,7 @@ pub(super) async fn subjobs_are_stored_with_their_parent_or_not_at_all(backend: 
     assert_eq!(story(&store, reading.id).await, ["queued"]);
 }
 
-pub(super) async fn no_end_of_all_subjobs_is_told_of_the_subjobs(backend: &dyn Backend) {
+pub(super) async fn callback_is_owed_by_the_parent_and_not_by_its_subjobs(backend: &dyn Backend) {
     let store = open(backend).await;
     let calling = |number: i64| Job {
         id: job(number).id,

@@ -16,7 +16,7 @@ fn note(hours: u64, earliest: i64) -> TimeNote {
     }
 }
 
-pub(super) async fn readings_are_remembered_by_the_hour(backend: &dyn Backend) {
+pub(super) async fn clock_readings_are_remembered_by_the_hour(backend: &dyn Backend) {
     let (one, other) = (open(backend).await, open(backend).await);
     assert_eq!(one.observed_time().await.unwrap(), 0);
     assert_eq!(one.earliest_reading(0).await.unwrap(), None);
@@ -63,7 +63,9 @@ pub(super) async fn a_clock_that_jumps_ahead_charges_no_attempt(backend: &dyn Ba
 }
 
 /// A clock that jumps back leaves leases and callbacks with times that lie years ahead.
-pub(super) async fn what_a_clock_put_years_ahead_is_due_soon(backend: &dyn Backend) {
+pub(super) async fn leases_and_callbacks_of_a_clock_years_ahead_are_due_soon(
+    backend: &dyn Backend,
+) {
     let store = open(backend).await;
     let lease = claimed(&store, LONG).await;
     let told = Job {

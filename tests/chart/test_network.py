@@ -43,7 +43,7 @@ def test_every_pod_is_isolated_in_both_directions(render, name):
     assert all(allowed(off, component, "Egress") is None for component, _ in off.pods())
 
 
-def test_the_cluster_has_the_traffic_that_it_needs_and_no_more(renderings):
+def test_network_policies_of_the_cluster_allow_only_needed_traffic(renderings):
     cluster = renderings["cluster"]
     clients = [NAMESPACE, {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress-nginx"}}}]
     assert allowed(cluster, "api", "Ingress") == {("TCP", "http"): clients, ("TCP", "ops"): [MONITORING]}
@@ -70,7 +70,7 @@ def test_callbacks_reach_the_internet_but_no_private_network(render):
         assert ("UDP", 53) in allowed(render(name, on), component, "Egress")
 
 
-def test_the_embedded_pod_sends_nothing(renderings):
+def test_network_policy_of_the_embedded_pod_forbids_egress(renderings):
     assert allowed(renderings["embedded"], "embedded", "Egress") == {}
     assert allowed(renderings["embedded"], "embedded", "Ingress") == {
         ("TCP", "http"): [NAMESPACE], ("TCP", "ops"): [MONITORING]}
@@ -87,7 +87,7 @@ def test_the_migration_may_reach_the_database_before_the_chart_is_installed(rend
     assert set(allowed(only, "migrate", "Egress")) == {("UDP", 53), ("TCP", 53), ("TCP", 5432)}
 
 
-def test_other_pods_of_the_namespace_are_not_touched(renderings):
+def test_network_policies_do_not_select_other_pods(renderings):
     for policy in renderings["cluster"].of_kind("NetworkPolicy"):
         selector = policy["spec"]["podSelector"]
         assert not matches(selector, {"app.kubernetes.io/name": "halfspace", "app.kubernetes.io/instance": "other"})
@@ -95,7 +95,7 @@ def test_other_pods_of_the_namespace_are_not_touched(renderings):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_traces_go_to_the_collector_only(render, name):
+def test_network_policy_allows_traces_to_the_collector_only(render, name):
     peer = {"podSelector": {"matchLabels": {"app": "collector"}}}
     endpoint = "http://collector.tracing:4318"
     rendering = render(name, {"traces": {"endpoint": endpoint}, "networkPolicy": {"collector": [peer]}})

@@ -73,7 +73,7 @@ def test_pods_are_restricted(renderings, name):
     (("containers", 0, "securityContext", "procMount"), "Unmasked", "procMount"),
     (("containers", 0, "ports", 0, "hostPort"), 8080, "hostPort"),
 ])
-def test_broken_pods_are_not_restricted(renderings, path, value, fault):
+def test_restricted_faults_finds_each_broken_pod(renderings, path, value, fault):
     pod = copy.deepcopy(dict(renderings["cluster"].pods())["api"]["spec"])
     place = pod
     for step in path[:-1]:
@@ -82,7 +82,7 @@ def test_broken_pods_are_not_restricted(renderings, path, value, fault):
     assert restricted_faults(pod) == [fault]
 
 
-def test_any_user_and_group_fit(render):
+def test_pods_run_as_any_user_and_group(render):
     for component, template in render("keda").pods():
         context = template["spec"]["securityContext"]
         assert not {"runAsUser", "runAsGroup", "fsGroup"} & set(context), component
@@ -146,7 +146,7 @@ def test_resources_have_requests_and_limits_and_volumes_fit(renderings, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_variables_are_settings_of_the_program(renderings, name):
+def test_pod_variables_are_settings_of_the_program(renderings, name):
     table = (ROOT / "docs/reference/settings.md").read_text()
     settings = set(re.findall(r"^\| `--\S+` \| `(\w+)` \|", table, re.MULTILINE))
     assert "HALFSPACE_LISTEN" in settings

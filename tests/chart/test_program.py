@@ -128,7 +128,7 @@ def submit(address: str, seconds: int) -> str:
         return json.loads(answer.read())["id"]
 
 
-def test_migration_processes_and_the_query_of_keda(start, running, rendering):
+def test_program_migrates_runs_and_answers_the_query_of_keda(start, running, rendering):
     metadata = rendering.one("ScaledObject", "demo-halfspace-worker")["spec"]["triggers"][0]["metadata"]
 
     def load() -> int:

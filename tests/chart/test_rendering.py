@@ -101,7 +101,7 @@ def test_faults_of_custom_resources_are_found(renderings, tools, fault, reason):
     ("keda", {"worker": {"keda": {"minReplicas": 0}}}, "minReplicas"),
     ("keda", {"worker": {"podDisruptionBudget": {"maxUnavailable": 0}}}, "maxUnavailable"),
 ])
-def test_wrong_values_are_refused_with_their_place(render, name, overrides, place):
+def test_wrong_chart_values_are_refused_with_their_path(render, name, overrides, place):
     with pytest.raises(helm_python.HelmError, match=place):
         render(name, overrides)
 
@@ -143,7 +143,7 @@ def test_no_secret_is_rendered(render):
         assert "HALFSPACE_LOG\n" in rendering.text
 
 
-def test_names_and_labels_fit_and_are_unique(render):
+def test_object_names_and_labels_fit_and_are_unique(render):
     long = render("cluster", {"fullnameOverride": "a-name-of-a-release-that-is-longer-than-the-usual-ones"})
     for rendering in [long, *map(render, NAMES)]:
         names = [(found["kind"], found["metadata"]["name"]) for found in rendering.objects]
@@ -166,7 +166,7 @@ def test_alerts_and_dashboard_are_those_of_the_repository(renderings):
     assert data["halfspace.json"] == (ROOT / "deploy/observability/dashboard.json").read_text()
 
 
-def test_notes_name_objects_that_exist(renderings):
+def test_chart_notes_name_existing_objects(renderings):
     for name, kind, target in [("embedded", "StatefulSet", "demo-halfspace"),
                                ("cluster", "Deployment", "demo-halfspace-api")]:
         assert f"{kind.lower()}/{target} -- halfspace keys create" in renderings[name].notes

@@ -85,7 +85,7 @@ def test_the_migration_runs_before_the_chart_and_needs_nothing_of_it(renderings)
     assert ("ServiceAccount", dict(renderings["cluster"].pods())["api"]["spec"]["serviceAccountName"]) in installed
 
 
-def test_the_embedded_pod_migrates_itself(renderings):
+def test_embedded_rendering_has_no_migration_job(renderings):
     assert not renderings["embedded"].of_kind("Job", "Deployment")
 
 

@@ -111,7 +111,7 @@ def test_the_intervals_of_a_comparison_hold_at_once(page, service, assume):
     assert asked == [], "the console asks for no intervals of its own"
 
 
-def test_folds_claim_no_confidence(page, service):
+def test_compare_page_claims_no_confidence_for_folds(page, service):
     job = service.job(compare={"data": DATA, "folds": 3, "seed": 3, "stop": {"max_passes": 3}, "learners": [{"name": "perceptron"}, {"name": "winnow"}]})
     page.goto(f"/#/compare?job={job['id']}")
     expect(panel(page, "Errors").get_by_text("the line is no confidence interval")).to_be_visible()
@@ -206,7 +206,7 @@ def test_a_comparison_by_the_service_shows_its_best_learner(page, service, see):
     assert download.value.path().read_bytes() == service.get(f"/v1/jobs/{job['id']}/figure?format=svg")
 
 
-def test_a_tie_is_called_a_tie(page, service):
+def test_compare_page_calls_a_tie_a_tie(page, service):
     learners = [{"name": name} for name in ("perceptron", "pocket", "winnow")]
     job = service.job(compare={"data": {"labelled": {"examples": [{"x": "10", "y": 1}, {"x": "01", "y": -1}] * 30}}, "holdout": 0.5,
                                "learners": learners, "seed": 3})
@@ -229,7 +229,7 @@ def test_a_deleted_job_can_be_left_out(page, service):
     expect(page).not_to_have_url(re.compile(gone["id"]))
 
 
-def test_markup_is_text(page, service):
+def test_markup_in_job_names_is_shown_as_text(page, service):
     jobs = [train(service, name=MARKUP), train(service, "winnow", name=f"{MARKUP} 2")]
     page.on("dialog", lambda dialog: pytest.fail("a name ran as a script"))
     page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}")

@@ -169,7 +169,7 @@ def test_a_refusal_leads_to_its_control(page):
 @pytest.mark.faults
 @pytest.mark.parametrize(("name", "content", "told"), [("garbage.csv", b"\x00\xff\x01\x02\n\xfe", "is not UTF-8"), ("nothing.csv", b"", "send at least one"),
                                                       ("broken.csv.gz", b"abc", "its compression is damaged"), ("broken.xlsx", b"abc", "not a workbook")])
-def test_a_broken_file_is_refused_once_and_for_good(page, see, name, content, told):
+def test_broken_file_is_refused_without_a_retry(page, see, name, content, told):
     page.goto("/#/data/new")
     bring(page, name, content)
     expect(page.get_by_text(told)).to_have_count(1)
@@ -257,7 +257,7 @@ def test_a_packed_file_is_unpacked_for_the_preview_and_sent_packed(page, service
 @pytest.mark.parametrize(("name", "content", "examples"), [
     ("toy.svm", "1 1:1\n-1 2:1\n1 1:1 2:1\n", "3"), ("toy.ndjson", '{"a": 1, "class": "x"}\n{"a": 0, "class": "y"}\n', "2"),
     ("toy.arff", "@relation r\n@attribute a {x, y}\n@attribute c {p, n}\n@data\nx,p\ny,n\n", "2"), ("toy.tsv", "a\tclass\n1\tyes\n0\tno\n", "2")])
-def test_other_formats_are_read(page, name, content, examples):
+def test_preview_reads_other_formats(page, name, content, examples):
     page.goto("/#/data/new")
     bring(page, name, content)
     expect(fact(page, "Examples")).to_have_text(examples)

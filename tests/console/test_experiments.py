@@ -22,7 +22,7 @@ def ended(service):
     return job["id"]
 
 
-def test_newcomer_reproduces_table_1(page, see, service):
+def test_table_1_is_reproduced_from_the_home_page(page, see, service):
     page.goto("")
     page.get_by_role("link", name="Experiments", exact=True).click()
     expect(page.get_by_role("heading", level=2, name="Reproduce Table 1 of the paper")).to_be_visible()
@@ -86,7 +86,7 @@ def test_the_result_of_each_figure_opens(page, see, name):
         see("experiments-table-1")
 
 
-def test_numbers_of_every_size_are_written(page):
+def test_numbers_of_every_size_are_formatted(page):
     page.goto("#/experiments")
     values = [0, -0.0, 1, 999_999, 1e14, 1e15, 2e15, -3.5e15, 9007199254740993, 9.996e15, 1e21, 1.7e308, 5e-324, 9.999e-5, 1 / 3, 123456.789]
     texts = page.evaluate("async values => { const { number } = await import(new URL('console/view/numbers.mjs', location.href)); "
@@ -111,7 +111,7 @@ def test_theorem_1_concerns_algorithm_d(page):
 
 
 @pytest.mark.faults
-def test_refused_parameters_are_told(page):
+def test_refused_parameters_of_an_experiment_are_shown(page):
     page.goto("#/experiments?tab=own&kind=separable-fraction&p.dimensions=0")
     page.get_by_role("button", name="Run the experiment").click()
     expect(page.get_by_role("alert")).to_contain_text("dimensions")
@@ -197,7 +197,7 @@ def test_constructions_store_a_dataset(page, see, service):
     assert f"dataset={dataset['id']}" in str(page.get_by_role("link", name="Train kernel-perceptron on it").get_attribute("href"))
 
 
-def test_formula_leads_to_its_counting(page):
+def test_monotone_cnf_links_to_its_counting_by_winnow(page):
     page.goto("#/experiments?tab=constructions&of=monotone-cnf&p.variables=3&p.satisfying=5")
     page.get_by_role("button", name="Build").click()
     page.get_by_role("link", name="Count its assignments by Winnow").click()

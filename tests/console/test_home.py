@@ -102,7 +102,7 @@ def test_an_id_or_a_link_opens_by_keyboard(page, service):
     expect(page).to_have_url(re.compile("#/$"))
 
 
-def test_work_is_live(page, service, see):
+def test_home_shows_running_jobs_live(page, service, see):
     page.goto("/")
     running = page.get_by_role("region", name="Running and waiting")
     job = service.post("/v1/jobs", LONG_TRAINING, prefer="wait=0")

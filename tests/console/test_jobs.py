@@ -315,7 +315,7 @@ def test_a_large_hypothesis_comes_from_the_model(page, service):
     expect(panel(page, "Hypothesis").get_by_role("row")).to_have_count(25)
 
 
-def test_parts_are_counted_and_filtered(page, service):
+def test_parts_of_a_grid_are_counted_and_filtered(page, service):
     job = service.job(grid={"train": {"data": SMALL, "learner": {"name": "perceptron"}, "holdout": 0.2}, "over": {"seed": list(range(130))}})
     page.goto(f"/#/jobs/{job['id']}")
     parts = panel(page, "Parts")
@@ -328,7 +328,7 @@ def test_parts_are_counted_and_filtered(page, service):
     expect(page).to_have_url(re.compile("status=failed"))
 
 
-def test_the_parts_are_fresh_at_the_end(page, service):
+def test_parts_of_a_grid_are_reloaded_at_its_end(page, service):
     seeds = list(range(104))
     job = start(service, grid={"train": {"data": SMALL, "learner": {"name": "perceptron"}, "holdout": 0.2}, "over": {"seed": seeds}})
     page.goto(f"/#/jobs/{job['id']}")
@@ -340,7 +340,7 @@ def test_the_parts_are_fresh_at_the_end(page, service):
     expect(parts.get_by_role("row").filter(has_text="succeeded")).not_to_have_count(0)
 
 
-def test_data_have_their_names(page, service):
+def test_jobs_show_the_names_of_their_datasets(page, service):
     kept, gone = service.sample("monks-1"), service.sample("monks-2")
     jobs = [service.job(name=f"on {data['id']}", train={"data": {"dataset": data["id"]}, "learner": {"name": "perceptron"}, "trace": True, "stop": {"max_passes": 2}})
             for data in (kept, gone)]
@@ -381,7 +381,7 @@ def test_ten_thousand_parts_are_usable(own_service, page):
         expect(parts.get_by_text(f"{page_of_rows * 100:,} shown")).to_be_visible()
 
 
-def test_markup_is_text(page, service):
+def test_markup_in_jobs_and_data_is_shown_as_text(page, service):
     table = f"{MARKUP},b,class\n" + "".join(f"{number % 2},{number % 3},{'yes' if number % 2 else 'no'}\n" for number in range(40))
     dataset = service.post("/v1/datasets?name=markup", table.encode(), media_type="text/csv")
     job = service.job(name=MARKUP, train={"learner": {"name": "perceptron"}, "data": {"dataset": dataset["id"]}, "trace": True})

@@ -83,7 +83,7 @@ def test_a_key_is_entered_once_and_stays_in_the_tab(page, keys, requested, see):
     expect(form(other)).to_have_count(1)
 
 
-def test_a_revoked_key_is_told_and_another_key_continues(page, keys, see):
+def test_revoked_key_is_reported_and_another_key_continues(page, keys, see):
     page.goto(keys.service.address)
     enter(page, keys.secret)
     expect(page.get_by_text("No job runs or waits.")).to_be_visible()
@@ -98,7 +98,7 @@ def test_a_revoked_key_is_told_and_another_key_continues(page, keys, see):
 
 
 @pytest.mark.parametrize("kind", ["jobs", "models", "data"])
-def test_things_of_another_key_are_explained(page, keys, kind):
+def test_resources_of_another_key_are_explained(page, keys, kind):
     _, other = keys.create("grace")
     job = keys.service.post("/v1/jobs", TOY, key=keys.secret, prefer="wait=60")
     dataset = keys.service.post("/v1/datasets", b"a,b,class\n1,0,yes\n0,1,no\n", media_type="text/csv", key=keys.secret)
@@ -109,7 +109,7 @@ def test_things_of_another_key_are_explained(page, keys, kind):
     expect(form(page)).to_have_count(0)
 
 
-def test_a_forgotten_key_takes_its_things_along(page, keys):
+def test_forgetting_the_key_clears_the_page(page, keys):
     named = {"name": "Secret training", **TOY}
     keys.service.post("/v1/jobs", named, key=keys.secret, prefer="wait=60")
     page.goto(keys.service.address)
@@ -159,7 +159,7 @@ def test_recipes_name_the_key_but_do_not_contain_it(page, keys):
     assert session["id"] not in json.dumps(sessions)
 
 
-def test_the_page_operation_replaces_the_key(page, keys, see):
+def test_operation_page_replaces_the_key(page, keys, see):
     _, other = keys.create("grace")
     page.goto(f"{keys.service.address}/#/operation")
     enter(page, keys.secret)

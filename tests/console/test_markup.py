@@ -103,7 +103,7 @@ def assert_harmless(page):
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_texts_of_the_data_stay_texts(watched_page, hostile, name):
+def test_markup_in_data_is_shown_as_text_on_every_page(watched_page, hostile, name):
     place, has_text = PLACES[name]
     address = place.format(**vars(hostile), other=hostile.jobs[1]["id"])
     watched_page.goto(f"{hostile.service.address}/#/{address}")
@@ -121,14 +121,14 @@ def test_texts_of_the_data_stay_texts(watched_page, hostile, name):
     "jobs/{text}", "jobs?status={text}&learner={text}", "data/{text}", "models/{text}", "compare?jobs={text}", "compare?job={text}",
     "train?learner={text}&dataset={text}&p.alpha={text}&seed={text}", "playground?learner={text}&dataset={text}&position={text}",
     "experiments?tab={text}&figure={text}", "operation?tab={text}", "operation?tab=limits&search={text}", "{text}"])
-def test_texts_of_the_address_stay_texts(watched_page, hostile, place):
+def test_markup_in_the_url_is_shown_as_text(watched_page, hostile, place):
     watched_page.goto(f"{hostile.service.address}/#/{place.format(text=quote(TEXT, safe=''))}")
     settle(watched_page)
     assert_harmless(watched_page)
 
 
 @pytest.mark.faults
-def test_texts_of_errors_stay_texts(watched_page, hostile):
+def test_markup_in_errors_is_shown_as_text(watched_page, hostile):
     problem = {"type": f"{LINK}/problems/{TEXT}", "title": TEXT, "status": 422, "detail": TEXT, "instance": TEXT, "code": TEXT,
                "request_id": TEXT, "errors": [{"pointer": TEXT, "detail": TEXT, "parameter": TEXT, "line": 1, "row": 1, "column": 1}]}
     watched_page.route("**/v1/**", lambda route: route.fulfill(status=422, body=json.dumps(problem), content_type="application/problem+json"))

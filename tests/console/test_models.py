@@ -196,7 +196,7 @@ def test_evaluation_on_a_dataset_and_on_a_file(page, see, service, board, tmp_pa
     expect(page.get_by_text("test-set")).to_be_visible()
 
 
-def test_evaluation_as_a_job(page, service, board):
+def test_evaluation_can_be_started_as_a_job(page, service, board):
     dataset = service.post("/v1/datasets?name=Boards", service.get("/v1/samples/tic-tac-toe"), media_type="text/csv")["id"]
     page.goto(f"#/models/{board}?tab=evaluate&dataset={dataset}")
     page.get_by_role("button", name="Evaluate as a job").click()
@@ -221,7 +221,7 @@ def test_programs_are_shown_or_refused_with_their_limit(page, see, service, boar
 
 
 @pytest.mark.faults
-def test_receipt_and_weights(page, service, board, bits):
+def test_receipt_and_weights_can_be_downloaded(page, service, board, bits):
     page.goto(f"#/models/{board}?tab=export")
     expect(page.get_by_text("halfspace verify tic-tac-toe-receipt.json data.csv")).to_be_visible()
     with page.expect_download() as receipt:
@@ -257,7 +257,7 @@ def test_model_is_exported_imported_and_deleted(page, board, tmp_path):
 
 
 @pytest.mark.faults
-def test_unknown_model(page, see):
+def test_unknown_model_shows_an_alert(page, see):
     page.goto("#/models/mdl_0198c1a5e0f77b3c9d2e4f5061728394")
     expect(page.get_by_role("alert")).to_contain_text("Check the id")
     see("model-missing")

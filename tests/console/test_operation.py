@@ -15,7 +15,7 @@ def fact(page, name):
     return page.locator("dl > div").filter(has_text=re.compile(f"^{name}")).locator("dd")
 
 
-def test_health_and_release(page, service):
+def test_operation_page_shows_health_and_version(page, service):
     page.goto("/#/operation")
     expect(fact(page, "Alive")).to_have_text("yes")
     expect(fact(page, "Ready for work")).to_have_text("yes")
@@ -24,7 +24,7 @@ def test_health_and_release(page, service):
     expect(page.get_by_text("This service is open to everybody.")).to_be_visible()
 
 
-def test_the_queue_and_the_processes(page, own_service, see):
+def test_operation_page_shows_the_queue_and_the_processes(page, own_service, see):
     workers = own_service.get("/v1/workers")["items"][0]["workers"]
     jobs = [own_service.post("/v1/jobs", LONG_TRAINING, prefer="wait=0")["id"] for _ in range(workers + 2)]
     try:
@@ -48,7 +48,7 @@ def test_the_queue_and_the_processes(page, own_service, see):
 
 
 @pytest.mark.faults
-def test_a_service_that_stops_is_not_ready(page):
+def test_operation_page_shows_a_stopping_service_as_not_ready(page):
     stopping = {**NOT_FOUND, "status": 503, "title": "The service is not ready", "detail": "The process stops.", "code": "not-ready"}
     page.route("**/readyz", lambda route: route.fulfill(status=503, json=stopping, content_type="application/problem+json"))
     page.goto("/#/operation")
@@ -58,7 +58,7 @@ def test_a_service_that_stops_is_not_ready(page):
     expect(fact(page, "Ready for work")).to_have_text("yes")
 
 
-def test_no_process_computes(page):
+def test_operation_page_says_that_no_process_computes(page):
     page.route("**/v1/workers", lambda route: route.fulfill(json={"items": [], "next_cursor": None}))
     page.goto("/#/operation")
     expect(page.get_by_text("No process computes jobs.")).to_be_visible()

@@ -75,7 +75,7 @@ LEARNERS = ["perceptron", "winnow", "directed-drift"]
 
 @pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_the_answers_are_those_of_the_session(page, service, learner, count):
+def test_playground_shows_the_answers_of_the_session(page, service, learner, count):
     data = {"n": 15, "target": {"binary_weights": {}}, "sampling": "uniform", "count": count, "noise": 0.1}
     dataset = service.post("/v1/datasets", {"data": {"generated": data}, "seed": 5})["id"]
     page.goto(place(learner=learner, seed=7, dataset=dataset, speed="full", stop__max_examples=count))
@@ -498,7 +498,7 @@ window.fetch = async (...given) => { const answer = await real(...given);
 
 @pytest.mark.faults
 @pytest.mark.parametrize("gone", [0, 1])
-def test_one_of_two_deleted_sessions_gives_one_notice(page, service, gone):
+def test_deleted_session_of_two_gives_one_notice(page, service, gone):
     page.goto(drawn(**{"with": "winnow", "seed": 22}))
     go_to(page, 6)
     sessions = page.locator("dl.facts > div", has_text="Session").locator("code").all_inner_texts()
@@ -515,7 +515,7 @@ def test_one_of_two_deleted_sessions_gives_one_notice(page, service, gone):
     assert len([row for row in rows if row["learner"] == "perceptron"]) == len([row for row in rows if row["learner"] == "winnow"])
 
 
-def test_back_in_the_middle_of_a_stream(page, service):
+def test_back_during_a_stream_returns_to_the_earlier_position(page, service):
     page.goto(drawn(seed=31))
     go_to(page, 10)
     expect(page).to_have_url(re.compile(r"at=10\b"))
@@ -644,7 +644,7 @@ def test_the_hypothesis_becomes_a_model_and_the_session_ends(page, service):
         service.get(f"/v1/sessions/{session}")
 
 
-def test_markup_is_text(page, service):
+def test_markup_in_a_dataset_is_shown_as_text(page, service):
     table = f"{MARKUP},b,class\n" + "".join(f"{number % 2},{number % 3},{MARKUP if number % 2 else 'no'}\n" for number in range(12))
     dataset = service.post("/v1/datasets?" + urlencode({"name": MARKUP, "labels": "last"}), table.encode(), media_type="text/csv")["id"]
     page.on("dialog", lambda dialog: pytest.fail("a name ran as a script"))
@@ -664,7 +664,7 @@ def test_400_000_features_stay_usable(page, service):
     expect(page.get_by_text("The first 1,000 of 400,000 bits.")).to_be_visible()
 
 
-def test_a_stop_rule_by_default_is_told(page, service):
+def test_playground_shows_the_default_stop_rule(page, service):
     """The session says which rule ends it, also one that nobody asked for."""
     page.goto(drawn(learner="directed-drift", g__sampling="uniform-positive", assume="uniform-positive"))
     go_to(page, 40)

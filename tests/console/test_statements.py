@@ -26,7 +26,7 @@ def texts(page):
     ("percent", [0], "0 %"), ("percent", [1], "100 %"), ("percent", [1e-6], "under 0.01 %"), ("percent", [0.999999], "over 99.99 %"),
     ("percent", [0.1234567], "12.35 %"), ("span", [0.40604, 0.52301], "40.6 % – 52.31 %"), ("span", [0, 1], "0 % – 100 %"), ("span", [0.29, 0.57], "29 % – 57 %"),
 ])
-def test_a_number_claims_no_more_than_it_is(texts, name, given, text):
+def test_statements_claim_no_more_than_their_numbers(texts, name, given, text):
     assert texts(name, *given) == text
 
 

@@ -106,5 +106,5 @@ def test_no_space_between_words_is_a_line_break(module):
     ("html`<p>Read</p>\n  <p>this</p>`", 0),
     ("html`<p>A</p>${isOn && html`<p>B</p>`}\n  text`", 0),
 ])
-def test_lost_spaces_are_found(source, count):
+def test_lost_finds_spaces_that_a_template_drops(source, count):
     assert len(lost(source)) == count

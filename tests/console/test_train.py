@@ -276,7 +276,7 @@ def test_a_dataset_that_is_gone_says_so(page):
     page.get_by_role("link", name="Generated", exact=True).wait_for()
 
 
-def test_markup_is_text(page, service):
+def test_markup_in_names_of_a_training_is_shown_as_text(page, service):
     markup = "<img src=x onerror=alert(1)>"
     table = f'"{markup}",class\n1,"{markup}"\n0,b\n'.encode()
     dataset = service.post(f"/v1/datasets?name={quote(markup)}", table, media_type="text/csv")["id"]

@@ -50,12 +50,12 @@ def parsed(promtool, folder: Path, found: list[str]):
     return promtool("check", "rules", file)
 
 
-def test_expressions_parse(promtool, tmp_path):
+def test_dashboard_expressions_parse(promtool, tmp_path):
     assert (result := parsed(promtool, tmp_path, expressions())).returncode == 0, result.stdout
     assert parsed(promtool, tmp_path, [*expressions(), "sum by (le"]).returncode != 0
 
 
-def test_expressions_use_metrics_and_labels_that_exist(check_expression):
+def test_dashboard_expressions_use_existing_metrics_and_labels(check_expression):
     for expression in expressions():
         check_expression(expression)
         assert 'job="halfspace", namespace=~"$namespace", instance=~"$instance"' in expression

@@ -3,12 +3,12 @@
 from conftest import NOT_CAUSED
 
 
-def test_promtool_finds_no_fault(promtool, metrics_text):
+def test_promtool_accepts_the_metrics(promtool, metrics_text):
     found = promtool("check", "metrics", input=metrics_text)
     assert found.returncode == 0 and not found.stdout, found.stdout
 
 
-def test_promtool_finds_faults(promtool):
+def test_promtool_refuses_broken_metrics(promtool):
     broken = "# TYPE halfspace_requests counter\nhalfspace_requests 1\n"
     found = promtool("check", "metrics", input=broken)
     assert found.returncode != 0 and "_total" in found.stdout and "help" in found.stdout

@@ -43,12 +43,12 @@ def generator() -> Any:
     return module
 
 
-def test_the_generated_files_are_those_of_the_document() -> None:
+def test_generated_client_files_match_the_openapi_document() -> None:
     for name, text in generator().generated().items():
         assert (PACKAGE / "python/halfspace" / name).read_text() == text, f"{name}: run generate.py"
 
 
-def test_both_clients_have_a_method_for_each_operation() -> None:
+def test_both_clients_have_a_method_for_each_api_operation() -> None:
     document = json.loads(generator().DOCUMENT.read_text())
     items = [operation for item in document["paths"].values() for operation in item.values()]
     ids = {operation["operationId"] for operation in items if isinstance(operation, dict)}
@@ -76,7 +76,7 @@ def test_a_training_has_a_typed_result_and_a_model(client: halfspace.Client, tmp
 
 
 @pytest.mark.parametrize("kind", ["lists", "numpy", "sparse", "pandas", "polars", "file"])
-def test_all_kinds_of_data_give_one_hypothesis(client: halfspace.Client, kind: str, tmp_path: Path) -> None:
+def test_train_gives_one_hypothesis_for_all_kinds_of_data(client: halfspace.Client, kind: str, tmp_path: Path) -> None:
     import pandas
     import polars
     import scipy.sparse
@@ -173,14 +173,14 @@ def test_a_missing_cell_is_a_value_of_its_own_or_refused(client: halfspace.Clien
 
 
 @pytest.mark.parametrize("names", [range(7), [str(i) for i in range(7)], list("abcdefg")])
-def test_the_names_of_a_frame_are_no_example(client: halfspace.Client, names: Any) -> None:
+def test_column_names_of_a_frame_are_not_read_as_an_example(client: halfspace.Client, names: Any) -> None:
     frame = pandas.DataFrame(np.array(X), columns=list(names))
     model = client.train(frame, Y, learner="perceptron", progress=False).model
     assert model.predict(frame) == Y and model.evaluate(frame, Y).errors == 0
     assert client.dataset(frame, Y).document.examples == 200
 
 
-def test_a_dataset_stands_in_the_place_of_examples(client: halfspace.Client) -> None:
+def test_dataset_is_accepted_in_place_of_examples(client: halfspace.Client) -> None:
     stored = client.dataset(X, Y)
     job = client.train(stored, learner="perceptron", progress=False)
     assert weights(job) == weights(client.train(X, Y, learner="perceptron", progress=False))
@@ -191,7 +191,7 @@ def test_a_dataset_stands_in_the_place_of_examples(client: halfspace.Client) -> 
         client.train(stored, Y, learner="perceptron", progress=False)
 
 
-def test_labels_come_from_one_place(client: halfspace.Client) -> None:
+def test_labels_from_two_sources_are_refused(client: halfspace.Client) -> None:
     import scipy.sparse
 
     frame = pandas.DataFrame(np.array(X), columns=list("abcdefg"))
@@ -201,7 +201,7 @@ def test_labels_come_from_one_place(client: halfspace.Client) -> None:
         client.train(scipy.sparse.csr_matrix(np.array(X)), learner="perceptron", progress=False)
 
 
-def test_faults_of_data_name_their_place(client: halfspace.Client) -> None:
+def test_data_errors_name_their_row_or_column(client: halfspace.Client) -> None:
     array = np.array(X, dtype=float)
     array[3, 1] = np.inf
     faults: list[tuple[Any, Any, str]] = [
@@ -216,14 +216,14 @@ def test_faults_of_data_name_their_place(client: halfspace.Client) -> None:
             client.train(examples, labels, learner="perceptron", progress=False)
 
 
-def test_a_packed_file_is_read(client: halfspace.Client, tmp_path: Path) -> None:
+def test_dataset_reads_a_compressed_file(client: halfspace.Client, tmp_path: Path) -> None:
     lines = "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(X, Y))
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(gzip.compress(lines.encode()))
     assert client.dataset(path, labels="last").document.examples == 200
 
 
-def test_long_answers_keep_their_scores(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predict_scores_asks_again_in_parts_for_missing_scores(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     model = client.train(X, Y, learner="perceptron", progress=False).model
     whole, sizes, predict = model.predict_scores(X), [], client.predict_model
 
@@ -236,7 +236,7 @@ def test_long_answers_keep_their_scores(client: halfspace.Client, monkeypatch: p
     assert model.predict_scores(X) == whole and max(sizes[3:]) <= 100
 
 
-def test_predictions_of_lines(client: halfspace.Client, tmp_path: Path) -> None:
+def test_predict_reads_a_file_of_lines_and_raises_late_errors(client: halfspace.Client, tmp_path: Path) -> None:
     model = client.train(X, Y, learner="perceptron", progress=False).model
     path = tmp_path / "rows.ndjson"
     path.write_text("".join(json.dumps({"x": row}) + "\n" for row in X))
@@ -250,7 +250,7 @@ def test_large_scores_are_infinite() -> None:
     assert resources.fraction("-1" + "0" * 400) == -np.inf and resources.fraction("1" + "0" * 400) == np.inf
 
 
-def test_parameters_as_texts() -> None:
+def test_parameters_are_written_as_query_text() -> None:
     assert requests.text_of(np.bool_(True)) == "true" and requests.text_of(np.int64(5)) == "5"
     assert requests.text_of(["a,b", "c"]) == '"a,b",c'
     assert requests.text_of({"a:b": "number", "c": "nominal"}) == '"a:b":number,c:nominal'
@@ -264,7 +264,7 @@ def test_a_key_stays_out_of_errors(client: halfspace.Client) -> None:
     assert "secr" not in str(caught.value)
 
 
-def test_another_program_at_the_address(client: halfspace.Client) -> None:
+def test_connect_refuses_an_address_that_is_no_service(client: halfspace.Client) -> None:
     with pytest.raises(halfspace.HalfspaceError, match="is not the address of a halfspace service"):
         halfspace.connect(client.address + "/v1")
 
@@ -297,7 +297,7 @@ def test_explicit_zeros_of_a_sparse_matrix_are_zeros(client: halfspace.Client) -
     assert weights(job) == weights(expected)
 
 
-def test_a_comparison_trains_the_best(client: halfspace.Client) -> None:
+def test_compare_trains_the_best_learner(client: halfspace.Client) -> None:
     found = client.compare(X, Y, learners=["perceptron", "winnow"], folds=3, seed=1, max_passes=50, progress=False)
     assert [one.name for one in found.result.learners] == ["perceptron", "winnow"]
     assert found.figure().startswith("<")
@@ -314,7 +314,7 @@ def test_the_queue_and_the_processes_are_typed(client: halfspace.Client) -> None
     assert worker.started_at <= worker.seen_at
 
 
-def test_a_retry_never_makes_a_thing_twice(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retry_never_creates_a_resource_twice(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halfspace.requests.TRIES", 50)
     proxy = CuttingProxy(client.address, 3)
     through = halfspace.connect(proxy.address)
@@ -334,7 +334,7 @@ def names(client: halfspace.Client) -> list[Any]:
             return found
 
 
-def test_a_thousand_requests_at_once(client: halfspace.Client) -> None:
+def test_async_client_makes_a_thousand_requests_at_once(client: halfspace.Client) -> None:
     async def run() -> list[Any]:
         async with halfspace.connect_async(client.address) as service:
             return await asyncio.gather(*(service.get_learner("winnow") for _ in range(1000)))
@@ -342,7 +342,7 @@ def test_a_thousand_requests_at_once(client: halfspace.Client) -> None:
     assert {one.name for one in asyncio.run(run())} == {"winnow"}
 
 
-def test_a_coroutine_trains(client: halfspace.Client) -> None:
+def test_async_client_trains(client: halfspace.Client) -> None:
     async def run() -> Any:
         async with halfspace.connect_async(client.address) as service:
             return await service.train(X, Y, learner="perceptron")
@@ -350,13 +350,13 @@ def test_a_coroutine_trains(client: halfspace.Client) -> None:
     assert asyncio.run(run()).result.training.errors == 0
 
 
-def test_no_server_is_named_by_the_address() -> None:
+def test_unreachable_error_names_the_address() -> None:
     address = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(halfspace.Unreachable, match=address):
         halfspace.connect(address)
 
 
-def test_refusals_are_typed(client: halfspace.Client) -> None:
+def test_problems_are_typed_exceptions(client: halfspace.Client) -> None:
     with pytest.raises(halfspace.NotFound, match="did you mean `perceptron`"):
         client.train(X, Y, learner="perceptrom", progress=False)
     with pytest.raises(halfspace.Problem, match="did you mean `params.eta`") as refused:
@@ -433,7 +433,7 @@ def until(found: Callable[[], T | None]) -> T:
     raise AssertionError("nothing happened within 30 s")
 
 
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
+def test_full_disk_is_reported_as_a_typed_problem(tmp_path: Path) -> None:
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", tmp_path], capture_output=True, text=True)
     if mounted.returncode:
         pytest.skip(f"no small disk: {mounted.stderr.strip()}")
@@ -451,7 +451,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         subprocess.run(["umount", tmp_path], check=True)
 
 
-def test_another_release_is_announced(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connect_warns_of_another_release(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halfspace.requests.VERSION", "99.0.0")
     with pytest.warns(UserWarning, match="older than this client"):
         halfspace.connect(client.address)

@@ -159,7 +159,7 @@ def test_a_session_and_its_stream_stay_with_their_process(client: halfspace.Clie
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-def test_processes_of_every_start_method_train(method: str, client: halfspace.Client) -> None:
+def test_estimators_train_in_processes_of_every_start_method(method: str, client: halfspace.Client) -> None:
     estimators.use(client)
     try:
         expected = [fold(seed) for seed in range(4)]
@@ -188,7 +188,7 @@ def test_joblib_scores_folds_after_a_fit_in_the_parent(backend: str, client: hal
         estimators.use(None)
 
 
-def test_threads_share_one_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimators_in_threads_share_one_service(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
     def start() -> halfspace.Client:

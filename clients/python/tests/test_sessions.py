@@ -80,7 +80,7 @@ def test_a_bad_example_is_named_after_the_answers_of_the_earlier_ones(client: ha
 
 
 @pytest.mark.parametrize("label", [0.7, "1", 2, None])
-def test_a_label_is_a_sign(client: halfspace.Client, label: Any) -> None:
+def test_session_learn_refuses_a_label_other_than_a_sign(client: halfspace.Client, label: Any) -> None:
     with client.session("perceptron", 7) as session, pytest.raises(halfspace.DataError, match="label"):
         session.learn(X[0], label)
 
@@ -138,7 +138,7 @@ def test_an_error_of_the_iterable_reaches_the_caller(client: halfspace.Client) -
     assert session.position == 10
 
 
-def test_another_writer_is_announced(client: halfspace.Client) -> None:
+def test_session_stream_raises_stale_position_for_another_writer(client: halfspace.Client) -> None:
     with client.session("perceptron", 7) as session:
         list(halfspace.Session(client, client.get_session(session.id)).stream(pairs(10)))
         with pytest.raises(halfspace.Problem) as refused:
@@ -194,7 +194,7 @@ def test_a_service_that_stays_away_ends_the_stream(tmp_path: Path, monkeypatch: 
                 service.close()
 
 
-def test_coroutines_learn(client: halfspace.Client) -> None:
+def test_async_session_learns_a_stream(client: halfspace.Client) -> None:
     async def examples() -> AsyncIterator[Pair]:
         for pair in pairs(500):
             yield pair

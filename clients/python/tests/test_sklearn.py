@@ -72,7 +72,7 @@ def test_a_pickled_estimator_predicts_the_same_on_another_service(another: halfs
     assert (again.predict(X) == expected).all()
 
 
-def test_texts_in_a_pipeline_are_sparse() -> None:
+def test_winnow_in_a_pipeline_of_one_hot_texts_is_sparse() -> None:
     frame = pandas.DataFrame({"colour": ["red", "blue", "green", "blue"] * 10, "shape": ["round", "flat"] * 20})
     y = np.where(frame["colour"] == "blue", "yes", "no")
     pipeline = make_pipeline(OneHotEncoder(), estimators.Winnow())
@@ -80,7 +80,7 @@ def test_texts_in_a_pipeline_are_sparse() -> None:
     assert pipeline.named_steps["winnow"].is_sparse_
 
 
-def test_a_deleted_model_is_sent_again(client: halfspace.Client) -> None:
+def test_estimator_sends_a_deleted_model_again(client: halfspace.Client) -> None:
     X = np.eye(6)
     fitted = estimators.Perceptron().fit(X, [0, 1] * 3)
     expected = fitted.predict(X)
@@ -105,7 +105,7 @@ CLASSES = [0, 1, 0, 1]
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("rows", [FITTED, [[0, 1], [1, 0], [0, 0], [1, 1]], [[-1, 5], [1, 5], [-1, 5], [1, 5]], [[2, 7], [3, 7], [2, 9], [3, 8]]])
-def test_a_column_of_few_values_reads_any_number_later(kind: Any, rows: Any) -> None:
+def test_estimator_of_a_column_of_few_values_reads_any_number(kind: Any, rows: Any) -> None:
     fitted = kind(random_state=1).fit(rows, CLASSES)
     expected = fitted.predict(rows)
     later = np.array([[2, 4], [0.5, -7], [-3, 0.25], [1e9, 1e-9]])
@@ -117,7 +117,7 @@ def test_a_column_of_few_values_reads_any_number_later(kind: Any, rows: Any) -> 
     assert (fitted.predict(later[:1]) == fitted.predict(together)[4:5]).all()
 
 
-def test_the_case_of_the_report_predicts() -> None:
+def test_winnow_predicts_numbers_beyond_the_fitted_values() -> None:
     assert estimators.Winnow().fit(FITTED, CLASSES).predict([[2, 4]]).tolist() == [1]
 
 
@@ -140,7 +140,7 @@ def test_a_sparse_matrix_of_ones_reads_other_numbers_later() -> None:
 
 
 @pytest.mark.parametrize("kind", [estimators.Pocket, estimators.Perceptron, estimators.KernelPerceptron])
-def test_ten_passes_are_ten_times_the_examples(kind: Any) -> None:
+def test_ten_passes_of_an_estimator_read_ten_times_the_examples(kind: Any) -> None:
     random = np.random.default_rng(3)
     X, y = random.normal(size=(40, 3)), random.integers(0, 2, 40)
     given: dict[str, Any] = {} if kind is estimators.Pocket else {"order": "random"}

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn of_parked_jobs_the_first_resumes_unless_a_claimable_job_precedes() {
+    fn first_parked_job_resumes_unless_a_claimable_job_precedes() {
         assert_eq!(resumes(&[], 1), None);
         let pair = [1, 0].map(|level| parked(7.0, rank(0, level, 1), false));
         assert_eq!(resumes(&pair, 2), Some(1));

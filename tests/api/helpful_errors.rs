@@ -73,7 +73,7 @@ async fn the_default_type_of_curl_and_a_wrong_method_are_answered_with_the_remed
 }
 
 #[tokio::test]
-async fn each_problem_has_a_page_with_cause_remedy_and_example() {
+async fn problem_pages_have_cause_remedy_and_example() {
     let service = Service::start().await;
     let index = service.get("/problems").await.expect(200);
     let index = index.text().to_owned();

@@ -238,7 +238,7 @@ async fn a_job_is_deleted_only_when_it_has_ended_and_its_model_stays() {
 }
 
 #[tokio::test]
-async fn of_two_concurrent_cancels_one_is_accepted() {
+async fn concurrent_cancels_of_a_job_are_accepted_once() {
     let service = Service::start().await;
     let path = service.submit(&long_job(5)).await;
     service.until_status(&path, "running").await;

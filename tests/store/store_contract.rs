@@ -533,7 +533,7 @@ contract!(over_sqlite over_postgres; [
         data_survive_reopening
         data_survive_a_process_that_did_not_close
         newer_schema_of_the_database_is_refused
-        another_schema_of_the_same_version_is_refused
+        foreign_schema_of_the_same_version_is_refused
         stores_share_one_database
         dropped_write_leaves_the_whole_record_or_nothing
         writers_of_two_stores_wait_for_each_other

@@ -136,7 +136,7 @@ async fn dataset_row_is_deleted_before_its_blob() {
 }
 
 #[tokio::test]
-async fn a_job_reads_its_dataset_and_leaves_it() {
+async fn job_reads_its_dataset_and_does_not_delete_it() {
     let rig = Rig::new(JobsConfig::default()).await;
     let dataset = rig.dataset().await;
     let id = dataset.summary.id;

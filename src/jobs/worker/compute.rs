@@ -245,7 +245,7 @@ impl Computation {
 mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn only_computing_threads_have_the_lower_priority() {
+    async fn compute_threads_alone_have_the_lower_priority() {
         use super::{Arc, COMPUTE_NICE, ComputeThreads, Ids};
         use crate::records::{ManualClock, Timestamp};
         use rand::SeedableRng;

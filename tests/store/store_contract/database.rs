@@ -65,7 +65,7 @@ pub(super) async fn newer_schema_of_the_database_is_refused(backend: &dyn Backen
 }
 
 /// A development version of the program with other tables has made the store.
-pub(super) async fn another_schema_of_the_same_version_is_refused(backend: &dyn Backend) {
+pub(super) async fn foreign_schema_of_the_same_version_is_refused(backend: &dyn Backend) {
     open(backend).await.close().await;
     let other = "UPDATE _sqlx_migrations SET checksum = substr(checksum, 2) RETURNING version";
     backend.number(other).await;

@@ -270,7 +270,7 @@ fn sample_complexity_auto_finds_what_amp_finds_run_by_run() {
 }
 
 #[test]
-fn learners_of_one_name_are_told_apart_by_their_places() {
+fn chart_labels_number_learners_of_the_same_name() {
     let design = SampleComplexity::new(sample_complexity::SampleComplexityParams {
         n: vec![5],
         learners: vec![

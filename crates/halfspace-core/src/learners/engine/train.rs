@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_counted_on_the_whole_sample_whatever_its_order() {
+    fn training_errors_are_counted_on_the_whole_sample_in_any_order() {
         let data = xor();
         let mut task = task("perceptron", &json!({"order": "shuffled"}), 1);
         task.limits.max_examples = Some(3);

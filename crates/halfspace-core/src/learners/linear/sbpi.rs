@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn without_reinforcement_a_stream_takes_longer() {
+    fn sbpi_without_reinforcement_makes_more_mistakes() {
         let mistakes = |reinforcement: f64| {
             let params = json!({"reinforcement": reinforcement});
             hidden(&ENTRY, &params, (101, None), 1).counts.mistakes

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_equals_theta_reaches_it() {
+    fn winnow_sum_equal_to_theta_is_positive() {
         // Three times 3^-1 is 1, although no fixed-point number represents a third.
         let thirds = weights(3.0, "1", 3, &[-1, -1, -1]);
         let decision = thirds.decide(&[0b111]);

@@ -128,7 +128,7 @@ async fn cors_of_all_origins_ends_with_the_first_key() {
 
 /// The key is created while the service runs, and each kind of request is the first one after that.
 #[tokio::test]
-async fn cors_refuses_the_first_request_after_the_first_key() {
+async fn cors_of_all_origins_ends_before_the_first_request_after_a_key() {
     let origin = ("origin", "http://any.example");
     for (method, path, status) in [
         ("POST", "/v1/constructions/monotone-cnf", 403),

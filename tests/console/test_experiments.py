@@ -22,7 +22,7 @@ def ended(service):
     return job["id"]
 
 
-def test_table_1_is_reproduced_from_the_home_page(page, see, service):
+def test_table_1_is_started_as_an_experiment_by_one_button(page, see, service):
     page.goto("")
     page.get_by_role("link", name="Experiments", exact=True).click()
     expect(page.get_by_role("heading", level=2, name="Reproduce Table 1 of the paper")).to_be_visible()

@@ -1,7 +1,7 @@
-//! The readers of this library as one side of `benches/peers/formats.py`, which also drives the other side.
+//! Runs the readers of this library for `benches/peers/formats.py`, which compares them with pandas and polars.
 //!
 //! Each input line is a request, and each output line is its answer in JSON. In an answer, `seconds` is the real time
-//! of the work, including reading the file.
+//! of the work, including the reading of the file.
 #![expect(clippy::disallowed_methods, reason = "a comparison measures real time")]
 
 mod inference;

@@ -1,8 +1,7 @@
-//! The names of classes, and the one rule by which they read a label.
+//! The names of classes, and the rule by which they turn a label into a class.
 //!
-//! New data name their classes themselves (see `building/label_names.rs`). Wherever a model, a session or an encoding
-//! meets labels, its own names decide. No reader may give a value a label because of its position among the values of
-//! a body.
+//! New data name their classes themselves (see `building/label_names.rs`). When a model, a session or an encoding reads
+//! labels, its own names decide. What a label means must not depend on the order of the values in a body.
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_for};

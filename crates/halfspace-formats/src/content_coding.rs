@@ -1,7 +1,7 @@
-//! Content codings: compressed bodies as plain streams.
+//! Content codings: decompresses gzip and zstd bodies while they are read.
 //!
-//! A few compressed bytes can expand to a great many, and many to nothing at all. So there are limits on the
-//! decompressed bytes, on their ratio to the compressed bytes, and on frames without content.
+//! A few compressed bytes can expand to a great many, and many compressed bytes to nothing at all. So there are limits
+//! on the decompressed bytes, on their ratio to the compressed bytes, and on compressed bytes that give no content.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 

@@ -1,4 +1,4 @@
-//! Errors of data from outside, with the place of the fault in the body.
+//! Errors in bodies of data, with the place of the fault in the body.
 //!
 //! This module does not know HTTP. The HTTP layer maps [`FormatErrorKind`] to a status.
 

@@ -1,4 +1,5 @@
-//! Decimal numbers in text: one parser for the values and labels of all text formats except JSON documents.
+//! Decimal numbers in text: one parser for the values and labels of all text formats and of workbooks. JSON documents
+//! have the parser of their library.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! The options of data by name, with values as text.
+//! Sets an option of data from its name and its value as text.
 //!
-//! Wherever a request states such an option, it uses these names and spellings: in a query, in the fields of a form,
-//! and in the members next to the rows of a JSON table.
+//! The names and spellings are the same wherever a request states such an option: in the query, in the fields of a
+//! form, and in the members next to the rows of a JSON table.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Properties of a body that the request states beyond the media type, and the limits of a read.
+//! The options for reading a body, which a request states besides the media type, and the limits of a read.
 
 use halfspace_core::learners::engine::assume::Assume;
 use serde::Deserialize;

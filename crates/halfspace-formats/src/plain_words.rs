@@ -1,4 +1,4 @@
-//! Messages of `serde` in the words of JSON.
+//! Rewrites error messages of `serde` in the terms of JSON, because clients do not know Rust's types.
 
 use halfspace_core::suggestions::question;
 

@@ -1,5 +1,5 @@
-//! Reads the labels of a body by their names: collects the values of a label column or of the field `y`, gives them
-//! codes, and decides which of them means +1.
+//! Reads the labels of a body by their names: collects the values of the label column or of the field `y`, gives each
+//! value the code of its class, and decides which class is the positive one, +1.
 
 use serde::Serialize;
 

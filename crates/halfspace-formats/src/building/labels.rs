@@ -1,4 +1,5 @@
-//! The labels of the rows of a body: a class code for each row, in bit planes.
+//! The labels of the rows of a body: the code of a class for each row, stored as bit planes. Plane p holds bit p of
+//! every code.
 //!
 //! [`LabelNames`](crate::building::label_names::LabelNames) decides which name has which code.
 

@@ -1,4 +1,4 @@
-//! Building a sample value by value: labels, rows in memory, and rows beyond the memory budget.
+//! Builds a sample value by value: its labels, its rows in memory, and the rows that exceed the memory budget.
 
 pub(crate) mod label_names;
 pub(crate) mod labels;

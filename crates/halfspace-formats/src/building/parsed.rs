@@ -1,4 +1,4 @@
-//! The content of a body after a read.
+//! What a reader returns: the examples of a body, and facts about how the body wrote them.
 
 use std::sync::Arc;
 

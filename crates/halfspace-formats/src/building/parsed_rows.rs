@@ -1,4 +1,5 @@
-//! Examples after a read: in memory, in a spool, or already in the stored form.
+//! The examples of a body that has been read: in memory, in a temporary file (the spool), or already in the stored
+//! form.
 
 use std::io::{ErrorKind, Write};
 

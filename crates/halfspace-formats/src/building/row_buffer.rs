@@ -1,10 +1,10 @@
-//! Finished rows and their labels, in memory as long as the budget allows.
+//! Holds the rows read so far, with their labels, in memory as long as the budget allows.
 //!
-//! Further rows move to the spool, if there is one. If the header of the stored form is already known by then, they
-//! go to the target of the stored form instead.
+//! Rows beyond the budget go to a temporary file, the spool, if the caller gave one. If they are real and the body
+//! states how many there are, they can be written in the stored form at once.
 //!
-//! The buffer does not know what values mean. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder)
-//! decides which values are allowed.
+//! The buffer does not know what values mean. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder) decides
+//! which values are allowed.
 
 use std::io::{self, Write};
 

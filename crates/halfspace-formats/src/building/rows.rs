@@ -1,8 +1,9 @@
-//! Finished rows in memory, packed or real, and the row that is being filled.
+//! Finished rows in memory, and the row that is being filled. Boolean rows are packed, 64 features to a machine word;
+//! real rows are doubles.
 //!
-//! This module only stores values. What they mean is up to
-//! [`SampleBuilder`](crate::building::sample_builder::SampleBuilder), and
-//! [`RowBuffer`](crate::building::row_buffer::RowBuffer) moves rows beyond the memory budget to the spool.
+//! This module only stores values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder) knows what they
+//! mean, and [`RowBuffer`](crate::building::row_buffer::RowBuffer) moves rows beyond the memory budget to a temporary
+//! file.
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use halfspace_core::learners::sample::data::{Features, RealMatrix};

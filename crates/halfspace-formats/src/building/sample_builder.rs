@@ -1,8 +1,10 @@
-//! Builder of a sample of dense rows, one value at a time. Rows are packed until a value that is not two-valued makes
-//! the data real.
+//! Builds a sample of dense rows, one value at a time.
 //!
-//! The builder owns the rules on values, labels, lengths and limits. It does not know where a value is in the body,
-//! so readers add the place to a fault. Rows of active features have their own builder, see `sparse_builder.rs`.
+//! The data are Boolean as long as all values are 0 and 1, or all are -1 and 1. The first other value makes all of the
+//! data real.
+//!
+//! The builder enforces the rules on values, labels, lengths and limits. It does not know where a value is in the body,
+//! so readers add the place to a fault. Sparse rows have a builder of their own, see `sparse_builder.rs`.
 
 mod bit_runs;
 

@@ -1,8 +1,9 @@
-//! Builder of a sample of sparse rows, one active feature at a time.
+//! Builds a sample of sparse rows, which list only their active features, those that are not 0.
 //!
-//! The rows stay Boolean until the first value that is not two-valued. At the end, the number of active features
-//! decides the layout of the sample. Rows beyond the memory budget go to the spool, if there is one. The builder does
-//! not know where a value is in the body, so readers add the place to a fault.
+//! The data stay Boolean until the first value that makes them real, as in `sample_builder.rs`. At the end, the number
+//! of active features decides whether the sample is kept sparse or dense. Rows beyond the memory budget go to a
+//! temporary file, the spool, if there is one. The builder does not know where a value is in the body, so readers add
+//! the place to a fault.
 
 use halfspace_core::bits::{BLOCK_ROWS, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};

@@ -1,7 +1,7 @@
-//! The pass that writes the stored form of rows, computes the digest, and counts the examples of each class and the
-//! repetitions.
+//! Writes rows in the stored form in a single pass, which also computes their digest and counts the examples of each
+//! class and the repeated examples.
 //!
-//! Only counting repetitions takes memory per example, up to a limit.
+//! Only the count of repetitions takes memory per example, so it is left out if there are too many examples.
 
 use std::io::Write;
 

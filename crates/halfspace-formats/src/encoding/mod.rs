@@ -1,6 +1,6 @@
 //! The encoding of a table: which features each column became, and which value each feature stands for.
 //!
-//! An upload of a table is answered with its encoding. Datasets and models keep it, so that later rows become the
+//! The answer to an upload of a table shows the encoding. Datasets and models keep it, so that later rows become the
 //! same features.
 
 pub(crate) mod options;

@@ -1,4 +1,4 @@
-//! The list of formats with their readers, and reading a body by its format.
+//! The table of formats with their readers, and the functions that read a body of any format.
 
 use std::io::Read;
 

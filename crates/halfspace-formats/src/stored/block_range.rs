@@ -1,8 +1,8 @@
 //! A range of rows of stored data, read by position.
 //!
-//! Units are read whole, because otherwise their checks could not be compared. Long real rows are units of their own
-//! and can be large, so only the requested rows are read. For all other data, the blocks that contain the rows are
-//! read.
+//! A unit (see [`crate::stored::layout`]) is always read whole, because its check covers all of it. Long real rows are
+//! units of their own and can be large, so only the requested rows are read. For all other data, the blocks that
+//! contain the rows are read.
 
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! The canonical bytes of a row: what the digest hashes, whatever the layout of the row.
 //!
-//! There are two forms, and the content alone decides which one, the shorter. A form begins with a byte:
+//! There are two forms. A row has the shorter one, or the dense one if both are equally long. Its first byte names the
+//! form:
 //!
 //! - 0, dense: `ceil(n / 64)` packed words of 8 bytes, or n doubles;
 //! - 1, sparse: the number of active features in 4 bytes, then each active feature in ascending order: its number

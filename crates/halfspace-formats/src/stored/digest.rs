@@ -9,7 +9,7 @@
 //! 4. each row in order and, in labelled data, the code of its class after each row, 4 bytes;
 //! 5. in labelled data the number of classes, 4 bytes, and in the order of their codes the name of each class: the
 //!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class
-//!    of all other values has no name, and 2^32 - 1 in place of the number of bytes.
+//!    that means all other values has no name; 2^32 - 1 then stands in place of the number of bytes.
 //!
 //! The bytes of a row are those of [`crate::stored::canonical`], which do not depend on its layout. In a Boolean row,
 //! bit 1 is the value 1, and bit 0 is the value 0 or -1.

@@ -22,10 +22,10 @@
 //! After the last block of labelled data come the names of the classes, as a unit: the number of their bytes (8
 //! bytes), and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. The index of sparse rows comes last.
 //!
-//! A *unit* is the least amount that is read at once, normally a block. If real rows have at least 64 features, each
-//! row is a unit, and so are the words of labels. A check follows each unit: the CRC-64/NVME of its bytes, combined
-//! with the header's check and the unit's number. The CRC finds every change within 64 consecutive bits. Because of
-//! the combination, the check also finds a unit in the place of another, or in data with another header.
+//! A *unit* is the least amount that is read at once, normally a block. If dense real rows have at least 64 features,
+//! each row is a unit, and so are the labels of a block. A check follows each unit: the CRC-64/NVME of its bytes,
+//! combined with the header's check and the unit's number. The CRC finds every change within 64 consecutive bits.
+//! Because of the combination, the check also finds a unit in the place of another, or in data with another header.
 
 use std::io::{Read, Write};
 use std::ops::Range;

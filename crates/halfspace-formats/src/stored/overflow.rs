@@ -1,4 +1,4 @@
-//! Bytes in memory up to a limit, and beyond it in a file.
+//! Bytes that are kept in memory up to a limit and move to a file beyond it.
 
 use std::io::{self, Cursor, Read, Write};
 

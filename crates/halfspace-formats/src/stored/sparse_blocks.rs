@@ -2,12 +2,13 @@
 //!
 //! A block is one unit of words:
 //!
-//! - a word with the bytes of the packed numbers in its lower half, and the number of entries in its upper half;
+//! - a word with the length of the packed numbers in bytes in its lower half, and the number of active features in its
+//!   upper half;
 //! - the packed numbers, filled up with zeros to whole words: for each row the number of its active features, then
 //!   for each row these features, the first from 0 and each other one as the distance from the one before, less 1.
 //!   Numbers are written in groups of 7 bits, the lowest first, with the highest bit of a byte set if another group
 //!   follows;
-//! - in real rows a double per entry;
+//! - in real rows a double per active feature;
 //! - in labelled data one word of labels, as in dense blocks.
 //!
 //! The blocks differ in size, so an index follows the last one: the byte offset of the end of each block, in a unit

@@ -1,4 +1,4 @@
-//! Spool: a file for rows beyond the memory budget, until they reach their stored form.
+//! The spool: a temporary file for rows beyond the memory budget, until they are written in the stored form.
 //!
 //! The caller supplies the file, which the spool opens when the first rows leave memory. Nothing else reads it. The
 //! file holds pieces of rows in the form that was known when they were written, but later rows may have more features

@@ -1,6 +1,7 @@
-//! A line of a table whose cells are bare, read in one pass over its bytes: numbers, or letters and digits.
+//! Reads a line of a table in one pass over its bytes, if all its feature cells are plain numbers or all are single
+//! letters or digits.
 //!
-//! All other lines are left to the reader of cells, which alone knows the faults and the spellings. So a line is
+//! The reader of cells handles every other line, because it alone knows the faults and the spellings. So a line is
 //! refused here if it has a blank, a quote, a missing cell or a leading zero.
 
 use halfspace_core::bits::{WORD_BITS, words_for};

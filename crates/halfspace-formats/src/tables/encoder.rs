@@ -1,4 +1,4 @@
-//! Encodes rows and adds them to a sample.
+//! Encodes the rows of a table by a known encoding and adds them to a sample.
 
 use halfspace_core::memory;
 

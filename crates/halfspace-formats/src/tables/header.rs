@@ -1,4 +1,4 @@
-//! The first row of a table: names of the columns, or an example.
+//! Decides whether the first row of a table holds the names of the columns or an example, and reads the names.
 
 use std::collections::HashSet;
 

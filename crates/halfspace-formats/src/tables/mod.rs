@@ -1,10 +1,11 @@
-//! Tables, which become examples by an encoding that is kept.
+//! Tables, which an encoding turns into examples.
 //!
 //! A table has rows of [cells](crate::cell), which its reader types as far as the format has types; a cell of CSV is
 //! text. One pass over the rows finds the values of each column (`column_scan`) and of the labels
 //! (`building/label_names.rs`). The values give the kind of each column and the encoding ([`crate::encoding`]): one bit
 //! per boolean column and per nominal value, and a number or some thresholds per number column. A second pass encodes
-//! the kept cells (`scan`). A table of numbers alone needs no second pass.
+//! the kept cells (`scan`). If all cells are numbers that are features as they are, no cells are kept and there is no
+//! second pass.
 //!
 //! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format only splits rows into
 //! cells and passes them to a `TableBuilder`, which alone knows columns and labels. A [`preview`] watches the rows

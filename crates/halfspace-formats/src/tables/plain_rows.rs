@@ -1,4 +1,4 @@
-//! Rows of numbers that are features as they are, and the kinds of their columns.
+//! Rows of a table whose cells are numbers and become features unchanged, and the kinds of their columns.
 //!
 //! A given encoding may restrict a feature to the two numbers of a bit. Without an encoding, a later cell may turn
 //! the numbers into words, so the rows remember whether this would lose a spelling.

@@ -1,8 +1,8 @@
 //! The preview of a body: the first rows, and the facts about each column of a table.
 //!
-//! The facts show how each column is read, and which other kinds it could have. A refused table has a preview too. So
-//! each column is scanned here whatever kind the request states for it, and the reader of the table continues after a
-//! refused cell. This module does not know how cells become features.
+//! The facts show how each column is read, and which other kinds it could have. A refused table has a preview too.
+//! Therefore every column is scanned here, even if the request states its kind, and the reader of the table continues
+//! after a refused cell. This module does not know how cells become features.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,8 @@
 //! Builds examples from the rows of a table.
 //!
-//! A table begins plain: its cells are numbers, and these are the features. The first other cell starts a scan, which
-//! finds the encoding at the end. If an encoding is given, each row is encoded at once.
+//! If an encoding is given, each row is encoded at once. Otherwise the cells are taken for numbers that are the
+//! features, unless the request rules that out. The first cell that is no number starts a scan, which finds the
+//! encoding at the end.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The thresholds of number columns: lower quantiles of their numbers, independent of the order of the rows.
 //!
 //! The quantile at q is the number at position floor(q (m - 1)) of the m sorted numbers, counted from 0. If a column
-//! has few numbers, they are kept and sorted. In a longer column they are counted by their bytes, from the highest to
-//! the lowest. This takes eight passes over the rows and 2 KiB of memory per quantile, which is less than 8 bytes per
-//! number.
+//! has at most 256 numbers per quantile, they are kept and sorted. A longer column is searched by radix: each of eight
+//! passes over the rows counts the values of one byte, from the highest to the lowest. This takes about 2 KiB of memory
+//! per quantile, less than the numbers themselves.
 
 /// Bits of a number that one pass fixes.
 const DIGIT_BITS: u32 = 8;

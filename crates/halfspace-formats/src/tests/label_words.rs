@@ -1,4 +1,4 @@
-//! Whatever a request says about labels is either obeyed or refused, in every format.
+//! Tests that whatever a request says about labels is either obeyed or refused, in every format.
 
 use halfspace_core::learners::engine::assume::Assume;
 

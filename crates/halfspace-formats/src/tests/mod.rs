@@ -1,4 +1,4 @@
-//! Tests of every rule and every bad input, with the exact place of each fault.
+//! Tests of the rules and of bad input, with the exact place of each fault.
 
 mod arff;
 mod bad_workbooks;

@@ -1,6 +1,6 @@
-//! Values in bulk: whole rows of bits or numbers, and runs of bits inside a dense row.
+//! Adds values in bulk: whole rows of bits or numbers, and runs of bits inside a dense row.
 //!
-//! The rules are the same as for single values, but bits are handled per word instead of per value.
+//! The rules are the same as for single values, but bits are handled 64 at a time instead of one by one.
 
 use halfspace_core::bits::{WORD_BITS, pack_ascii, words_for};
 

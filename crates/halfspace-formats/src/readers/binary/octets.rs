@@ -1,7 +1,7 @@
-//! Octets: a body of packed bits and nothing else. Each row has n bits, padded with zeros to whole bytes.
+//! Octets: a body that consists of bits and nothing else. Each row has n bits, padded with zeros to whole bytes.
 //!
-//! With `labels=appended` the bit after the n bits of a row is its label, 1 for +1. You can make such a body with
-//! `numpy.packbits(x, axis=1).tobytes()`.
+//! With `labels=appended` one more bit follows the n bits of a row: its label, where 1 means +1. You can make such a
+//! body with `numpy.packbits(x, axis=1).tobytes()`.
 
 use std::io::Read;
 

@@ -1,4 +1,5 @@
-//! Packed bits in the layout of other programs: rows padded to whole bytes, most or least significant bit first.
+//! Packed bits in the layout of other programs, such as NumPy: rows padded to whole bytes, most or least significant
+//! bit first.
 //!
 //! This module reads the JSON form `packed`, and unpacks the rows of octet bodies.
 

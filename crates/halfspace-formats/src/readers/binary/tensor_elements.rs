@@ -1,9 +1,9 @@
-//! Elements of a tensor in JSON, read from the bytes without a parser in between.
+//! Reads elements of a tensor in JSON straight from the bytes, without the JSON parser.
 //!
-//! Only plain elements are read here: numbers with at most 15 digits or a fraction, `true` and `false`. The JSON
-//! parser reads all others, and it alone knows the faults of the text. A plain element must be followed by a comma
-//! and the beginning of another element. Otherwise `[1,]` would lose its 1 and its comma, and the parser would accept
-//! the rest as a list.
+//! Only plain elements are read here: whole numbers of at most 15 characters, numbers with a fraction or an exponent,
+//! `true` and `false`. The JSON parser reads all others and reports the faults of the text. A plain element must be
+//! followed by a comma and the beginning of another element. Otherwise `[1,]` would lose its 1 and its comma, and the
+//! parser would accept the rest as a list.
 
 use halfspace_core::bits::WORD_BITS;
 

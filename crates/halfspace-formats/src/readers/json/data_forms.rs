@@ -1,7 +1,8 @@
-//! JSON forms of data: one object with one key, read into a sample example by example.
+//! The JSON forms of data: an object with one key, such as `labelled` or `dataset`, or an array of table rows.
 //!
-//! Every reader is a serde visitor, so you can put the forms anywhere in a derived request struct, and a body is
-//! still read as a stream. Limits and typed faults pass through `scope.rs`.
+//! Every reader is a serde visitor that adds its examples to the sample one by one. You can therefore put the forms
+//! anywhere in a derived request struct, and a body is still read as a stream. Limits and typed faults pass through
+//! `scope.rs`.
 
 use std::fmt;
 use std::io::Read;

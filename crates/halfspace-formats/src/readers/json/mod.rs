@@ -1,7 +1,7 @@
 //! JSON documents read as a stream, with the place of every fault.
 //!
-//! `Deserialize` passes neither context in nor typed errors out. So the limits reach the visitors of a document
-//! through `scope`, and typed faults return the same way.
+//! serde's `Deserialize` takes no context and returns no typed errors. The limits therefore reach the visitors of a
+//! document through `scope`, and typed faults come back the same way.
 
 pub(crate) mod data_forms;
 pub(crate) mod depth;

@@ -1,9 +1,9 @@
 //! Scope of one JSON document: the limits for its visitors, and the typed faults that they raise.
 //!
-//! Data forms can be anywhere inside derived request structs, but `Deserialize` passes no context to them and only
-//! text back. A document is read in one go, so the thread keeps a scope open while it reads. Limits and the meaning
-//! of labels go down through this scope, and the typed fault comes up. Without a scope the default limits apply,
-//! labels are those of new data, and faults are plain text.
+//! Data forms can be anywhere inside derived request structs, but `Deserialize` gives them no context and returns
+//! errors only as text. A document is read in one go, so the thread keeps a scope open while it reads. Limits and the
+//! meaning of labels go down through this scope, and the typed fault comes up. Without a scope the default limits
+//! apply, labels are those of new data, and faults are plain text.
 
 use std::cell::RefCell;
 

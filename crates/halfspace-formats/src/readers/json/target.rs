@@ -1,4 +1,4 @@
-//! JSON form of a target: the concept that labels generated examples, in checked fields.
+//! JSON form of a target, the Boolean function that labels generated examples. The fields are checked here.
 
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};

@@ -5,7 +5,7 @@
 //! these can only mean the labels themselves, and otherwise the name, except that LIBSVM writes the codes if there
 //! are more than two classes.
 //!
-//! You must read text without labels with `labels=none`. LIBSVM leaves out zeros, so its reader may need the option
+//! To read CSV or LIBSVM without labels, use `labels=none`. LIBSVM leaves out zeros, so its reader may need the option
 //! `n`.
 
 use std::borrow::Cow;

@@ -5,8 +5,8 @@
 //!   it, and neither are empty rows inside.
 //! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value
 //!   outside these columns is refused.
-//! - In a column of words a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have
-//!   no blanks around. A formula has the value that the workbook stores with it.
+//! - In a column of words a number becomes its shortest text, and a truth value `TRUE` or `FALSE`. Blanks around a text
+//!   are dropped. A formula has the value that the workbook stores with it.
 //! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names
 //!   the column. Hidden rows and columns are read.
 //!

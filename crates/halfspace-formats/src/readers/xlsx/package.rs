@@ -1,7 +1,7 @@
 //! The parts of an XLSX file: members of a zip archive, inflated within the limits of a body.
 //!
-//! The directory of an archive is at its end, so the body is kept before the first part is read. This module does not
-//! know XML.
+//! The directory of an archive is at its end, so the whole body is kept, in memory or in a temporary file, before the
+//! first part is read. This module does not know XML.
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 

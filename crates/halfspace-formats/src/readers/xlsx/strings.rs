@@ -1,7 +1,7 @@
 //! Texts of a workbook: the shared strings, and the texts of single cells.
 //!
-//! The shared strings are kept in memory or in a file, with the end of each text in a second file. The part states
-//! how many strings it has, but these numbers are not read.
+//! The shared strings are kept in memory or in a file, with the end of each text in a second file. We do not rely on
+//! the number of strings that the part states.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 

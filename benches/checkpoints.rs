@@ -3,8 +3,7 @@
 //!
 //! `cargo bench --bench checkpoints [seconds]` starts both programs on free ports of the loopback address and gives
 //! them the jobs in turn. A job takes about `seconds` seconds (10 by default). The benchmark compares the smallest
-//! `result.seconds` of each side, and fails if the results differ. Do not rely on the first column if the machine is
-//! shared.
+//! `result.seconds` of each side, and fails if the results differ. On a shared machine, do not rely on the seconds.
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::TcpStream;

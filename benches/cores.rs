@@ -1,7 +1,8 @@
-//! One long computation, alternately on one thread and with one helper.
+//! Long computations, alternately on one thread and on several.
 //!
-//! Run `cargo bench -p halfspace-core --bench cores [cores]`. The table shows the median seconds of both sides and
-//! their ratio, which a busy machine lowers. The benchmark fails if the two outcomes differ.
+//! `cargo bench -p halfspace-core --bench cores [cores]` compares one thread with `cores` threads, 2 by default. The
+//! table shows the median seconds of both sides, and the median, least and best of their ratios, which a busy machine
+//! lowers. The benchmark fails if the two outcomes differ.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fmt::Debug;

@@ -1,9 +1,9 @@
 //! Latency of the service while it computes, and the time until a cancelled job stops.
 //!
 //! `cargo bench --bench latency` starts the program on a free port of the loopback address. It sends requests to
-//! `/livez`, first while the service is idle and then under twice as many running jobs as cores. After that it
-//! cancels jobs of several kinds. The documented limits are 50 ms for the p99 of `/livez` under this load, and 250 ms
-//! until a cancelled job is idle.
+//! `/livez`, first while the service is idle and then under twice as many running jobs as cores. After that it cancels
+//! jobs of several kinds. The p99 of `/livez` under this load should be below 50 ms, and a cancelled job should be idle
+//! within 250 ms.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::io::{BufRead, BufReader, Read, Result, Write};

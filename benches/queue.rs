@@ -1,8 +1,7 @@
 //! Jobs per second through the store, and the time of a claim as the queue, the owners and the history grow.
 //!
 //! `scripts/with-postgres cargo bench --bench queue` measures both databases within minutes. Without the script only
-//! SQLite is measured. Nothing is computed: each job is stored, claimed and finished through the methods of the
-//! store.
+//! SQLite is measured. No job is computed: it is only stored, claimed and finished through the methods of the store.
 //!
 //! Do not compare the two databases with each other. The script's PostgreSQL server does not wait for its disk
 //! (`fsync = off`), and SQLite does.

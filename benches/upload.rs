@@ -6,8 +6,8 @@
 //! peak memory of the program (VmHWM). After the last byte, the service stores the spooled rows and flushes them to
 //! the disk.
 //!
-//! Arguments choose formats and another size in megabytes: `cargo bench --bench upload -- libsvm ndjson 100`. The
-//! disk needs twice the stored size, which is 4 GB.
+//! Arguments choose formats and another size in megabytes: `cargo bench --bench upload -- libsvm ndjson 100`. The disk
+//! needs space for twice the stored size, about 4 GB.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::hint::black_box;

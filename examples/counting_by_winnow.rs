@@ -1,5 +1,6 @@
-//! Counts the satisfying assignments of monotone 2-CNF formulae by training kernel Winnow on the examples of Theorem
-//! 7, and compares the answers with plain enumeration. The table shows the time of each training.
+//! Counts the satisfying assignments of monotone 2-CNF formulae by training kernel Winnow on the examples of Theorem 7
+//! of R. Khardon, D. Roth and R. A. Servedio (2005), and compares the answers with plain enumeration. The table shows
+//! the time of each training.
 //!
 //! `cargo run --release --example counting_by_winnow`
 

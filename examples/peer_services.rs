@@ -1,7 +1,7 @@
 //! The load client of `benches/peers/services.py`, and an empty server.
 //!
 //! Without arguments, the program reads one load per line and answers each line in JSON. All servers get their load
-//! from it. `empty ADDRESS` serves a handler that only reads the body, and no service can be faster than this.
+//! from it. `empty ADDRESS` serves a handler that only reads the body, and no service can be faster than that.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;

@@ -1,5 +1,6 @@
-//! Measures how often a sample leaves only one hypothesis: the share of unique version spaces among samples of 1.45 n
-//! uniform positive examples, with its Wilson interval.
+//! Measures how often a sample leaves only one hypothesis: the share of unique version spaces among samples of uniform
+//! positive examples, with its Wilson interval. For each n there are 1.45 n examples, rounded up, and for n = 21 also
+//! one fewer and 2.5 n.
 //!
 //! Y.-D. Lyuu and I. Rivin (1992) show that with high probability 1.45 n examples leave one hypothesis as n grows. At
 //! the n measured here they often leave more.

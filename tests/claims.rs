@@ -1,10 +1,11 @@
-//! Statistical claims: the tests run trainings and sessions with a known target, and count the claims and how many of
-//! them are wrong. A run may claim a confidence only when its guarantee holds.
+//! Tests of statistical claims: they run trainings and sessions with a known target, and count the claims of confidence
+//! and how many of them are wrong. A run may claim a confidence only when its guarantee holds.
 //!
-//! Each unsound situation has a cell that must claim nothing. To show that this cell can fail, a second one does the
-//! same work without the rule that prevents the claim, and its claims must be wrong more often than they say. Each
-//! honest cell must make claims, and at most a fraction 1 - c of all its runs may claim c and be wrong, within three
-//! standard errors. `scripts/coverage` makes 2,000 runs per cell; the tests make a few.
+//! A cell is a kind of run, repeated with many seeds. Cells whose guarantee does not hold must claim nothing. To show
+//! that such a cell can fail, some have a second one that does the same work without the rule that prevents the claim,
+//! and its claims must often be wrong. A cell whose guarantee holds must make claims in most runs, and at most a
+//! fraction 1 - c of all its runs may claim c and be wrong, within three standard errors. `scripts/coverage` makes
+//! 2,000 runs per cell; the tests make a few.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The two products of message passing over the packed words of a sample.
+//! Benchmarks of the two matrix products of message passing over the bits of a sample.
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
-//! The kernel perceptron against a plain program on tic-tac-toe boards, and against the bit kernel that it uses on
-//! the adversary's examples.
+//! The kernel perceptron against a plain program on tic-tac-toe boards, and against the bit kernel that it uses on the
+//! examples of `kernel_perceptron_adversary`.
 
 use std::hint::black_box;
 use std::time::Instant;

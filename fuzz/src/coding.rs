@@ -1,4 +1,4 @@
-//! Compressed bodies: any bytes, and bodies that were compressed.
+//! The target of content codings: any bytes as a compressed body, and any bytes compressed and decompressed again.
 
 use std::io::{self, Read, Write};
 

@@ -1,4 +1,4 @@
-//! Bodies of data, in every format.
+//! The targets of data formats. Their input is one body, see `input.rs`.
 
 use std::io::{Cursor, Write};
 

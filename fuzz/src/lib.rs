@@ -1,8 +1,8 @@
-//! Properties of every parser for arbitrary bytes, one function per fuzz target.
+//! Properties that the parsers must have for arbitrary bytes, one function per fuzz target.
 //!
-//! A target asserts more than the absence of panics. The result of a parser must not depend on the pieces in which
-//! the body arrives, or on whether rows are held in memory or spooled. If data are written in another format and read
-//! again, they must be the same.
+//! The targets assert more than the absence of panics. The data of a body must not depend on the pieces in which it
+//! arrives, or on whether rows stay in memory or move to a file. If they are written in another format and read again,
+//! they must be the same.
 
 mod coding;
 mod data;

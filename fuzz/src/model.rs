@@ -1,4 +1,4 @@
-//! Model files.
+//! The target of model files: an imported model, exported to a file, imports as the same model.
 
 use halfspace_formats::ParseLimits;
 use halfspace::http::fuzzing;

@@ -1,4 +1,4 @@
-//! Query strings: their pairs, and the parameters that routes make of them.
+//! The target of query strings: their pairs, and the parameters that routes make of them.
 
 use std::collections::HashSet;
 

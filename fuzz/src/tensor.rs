@@ -1,4 +1,4 @@
-//! Tensors of the Open Inference Protocol, inside the JSON or after it.
+//! The target of tensors of the Open Inference Protocol, inside the JSON or after it.
 
 use halfspace_formats::{Datatype, ParseLimits, Parsed};
 use halfspace::http::fuzzing;

@@ -1,4 +1,4 @@
-//! Creates, lists and revokes API keys for the command `keys`, beside a running service.
+//! Creates, lists and revokes API keys for the command `keys`, also while a service runs on the same store.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,4 +1,4 @@
-//! The reasons why a service or a command does not start. Each names the setting at fault.
+//! The reasons why a service or a command does not start. An error that a setting causes names it.
 
 use crate::storage::StoreError;
 use crate::storage::blobs::opening::OpeningError;

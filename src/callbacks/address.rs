@@ -6,11 +6,11 @@
 //! further addresses at which some clouds serve credentials to their machines. IPv6 allocates only 2000::/3, so we
 //! reject the rest of it without a list.
 //!
-//! An address that embeds another one counts as the address that it leads to. The system connects an IPv4-mapped
-//! address as IPv4, and an address behind NAT64 (RFC 6052) has the IPv4 address in its last 32 bits. The other
-//! embeddings are 6to4, Teredo, IPv4-compatible, IPv4-translated and NAT64 within one network; no useful receiver is
-//! behind those, so they are always rejected. Two things escape this check: a public address that leads back inside,
-//! and a NAT64 prefix that the operator chose.
+//! Some IPv6 addresses embed an IPv4 address. An IPv4-mapped address is treated as IPv4, because the system connects it
+//! so. An address with the NAT64 prefix of RFC 6052 is public if the IPv4 address in its last 32 bits is; to permit
+//! another one, the operator must name its IPv6 network. The other embeddings are 6to4, Teredo, IPv4-compatible,
+//! IPv4-translated and NAT64 within one network; no useful receiver is behind those, so none counts as public. Two
+//! things escape this check: a public address that leads back inside, and a NAT64 prefix that the operator chose.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;

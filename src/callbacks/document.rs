@@ -1,4 +1,4 @@
-//! The document that is sent when a job ends, in the shape of Standard Webhooks 1.0.
+//! The document that a callback sends when a job has ended, in the shape of Standard Webhooks 1.0.
 //!
 //! It says how the job ended and is always small. Results can take megabytes, so a receiver that wants one fetches
 //! the job.

@@ -2,7 +2,7 @@
 //!
 //! They follow the example schedule of Standard Webhooks 1.0: ten attempts over a little more than three days. Each
 //! delay grows at random by up to a fifth, so that callbacks that failed together are not retried together. A retry
-//! never comes earlier than the schedule says.
+//! never comes earlier than the schedule says, but the receiver may ask for a later one, by up to a day.
 
 use std::time::Duration;
 

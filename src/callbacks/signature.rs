@@ -1,13 +1,12 @@
-//! Signatures of callbacks, and the secrets that make them.
+//! Signs callbacks, and reads the secrets with which they are signed.
 //!
 //! This is the symmetric scheme of Standard Webhooks 1.0. A signature is `v1,` and the base64 of an HMAC-SHA256 over
 //! the message id, the time of the attempt in seconds and the body, joined by full stops. A secret is written as
 //! `whsec_` and the base64 of its 24 to 64 bytes. To replace a secret, an operator configures the old and the new one
-//! side by side for a while: each callback then carries two signatures, and receivers accept it if one of them
-//! matches.
+//! side by side for a while: each callback then carries two signatures, and receivers accept it if one of them matches.
 //!
-//! We do not use the crate `standardwebhooks`, which accepts secrets of any length and signs with one only. It would
-//! save no more than the lines of the HMAC.
+//! We do not use the crate `standardwebhooks`: it accepts secrets of any length and signs with only one, and it would
+//! save us just the few lines that compute the HMAC.
 
 use std::fmt;
 use std::str::FromStr;

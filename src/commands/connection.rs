@@ -1,5 +1,5 @@
-//! The service that does the work of a command: a running one, or one inside this process over a temporary store.
-//! Both answer the same requests.
+//! The service that a learning command sends its requests to: a running one, or one inside this process with a
+//! temporary store. Both answer the same requests.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The learning commands. Each sends requests to a service and prints the answer, so the result is the same wherever
-//! that service runs.
+//! The learning commands. Each sends requests to a service and prints the answer, so the result does not depend on
+//! where that service runs.
 
 use std::fs;
 use std::io::{IsTerminal, Write};

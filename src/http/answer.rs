@@ -1,5 +1,5 @@
-//! Answers in JSON. Writing takes some milliseconds per megabyte, so a short answer is written on the spot and a long
-//! one in the blocking pool.
+//! Answers in JSON. Writing takes some milliseconds per megabyte, so only a short answer is written on the spot, and a
+//! long one in the blocking pool.
 
 use std::io::{self, Write};
 use std::sync::Arc;

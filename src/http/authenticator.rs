@@ -1,9 +1,10 @@
 //! The API keys in force, as this process last heard from the store.
 //!
 //! The service is open until the operator creates the first key, and every caller of an open service is
-//! [`Owner::anonymous`]. We trust the store's answer about a key for [`TRUSTED_FOR`]; longer requests look the key up
-//! again, with one lookup for all requests of the same key. Lookup and cache see only digests of secrets. The
-//! middleware decides which paths need a key.
+//! [`Owner::anonymous`]. We trust the store's answer about a key for [`TRUSTED_FOR`]. While a request lasts longer, the
+//! key is looked up again and again, with one lookup for all requests of the same key; if the store does not answer,
+//! the request may go on for [`UNCONFIRMED_MAX`]. Lookup and cache see only digests of secrets. The middleware decides
+//! which paths need a key.
 
 use std::collections::HashMap;
 use std::pin::pin;

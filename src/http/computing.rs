@@ -1,4 +1,5 @@
-//! The one place where routes compute: in the blocking pool, under a permit, and for a limited time.
+//! The one place where routes compute: in the blocking pool and, unless the work is small, under a permit. The time is
+//! limited too, except for answers that are streamed as lines.
 //!
 //! A handler runs on a thread of the runtime, which serves the connections of all clients. A computation there would
 //! hold everyone up, and an endless one would stop the service. Anything that takes more than a millisecond therefore

@@ -1,7 +1,7 @@
 //! `POST /v1/figures`: a figure that the client describes, as a picture.
 //!
-//! Clients without a library for pictures, such as the console, get theirs from here, so every picture of the project
-//! has one look. The kinds of figures and their limits are in [`halfspace_core::figures`].
+//! Clients without a library for pictures, such as the console, get theirs from here, so all pictures of the project
+//! look alike. The kinds of figures and their limits are in [`halfspace_core::figures`].
 
 use axum::extract::{Request, State};
 use axum::http::header;

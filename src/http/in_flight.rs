@@ -1,5 +1,5 @@
-//! The idempotency keys of the requests that this process is answering, so that it never does the same work twice.
-//! The answer to a second request under such a key is made elsewhere.
+//! The idempotency keys of the requests that this process is answering, so that it never does the same work twice. This
+//! module does not answer the second request under such a key.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! The HTTP API: the one list of routes, the state shared by handlers, and the middleware around each request.
 //!
-//! Each resource has a folder with its parameters, schemas, documentation and handlers. Handlers decide nothing about
-//! learning: they read a request, call `jobs` or the store, and write a document. Every error is a problem document;
-//! see `problem`.
+//! Each resource has a folder or a file with its parameters, schemas, documentation and handlers. Handlers decide
+//! nothing about learning: they read a request, call `jobs` or the store, and write a document. Every error is a
+//! problem document; see `problem`.
 
 mod answer;
 mod app_state;

@@ -1,9 +1,10 @@
-//! Permits for the concurrent uploads, streams, constructions, computations and event streams of a process, counted
-//! by owner.
+//! Permits: they limit how many uploads, streams, constructions, computations and event streams a process handles at
+//! once, and how many of them one API key may have.
 //!
-//! A key takes a permit only while it holds fewer than are free ([`Shares`]), so a single key leaves half of the
-//! permits, rounded down, to others. On an open service, its one owner may take all of them. A request that waits
-//! because its key has used up its share does not hold up the requests of other keys.
+//! A key gets a permit only while it holds fewer than are free ([`Shares`]). A single key can therefore take half of
+//! the permits, rounded up, and the rest stays for others. On a service without keys, the one anonymous owner may take
+//! all of them. A request that gets no permit waits up to five seconds before it is refused, but a stream is refused at
+//! once. While a request waits because its key has used up its share, requests of other keys go first.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The ends of jobs that have no result, and their errors.
+//! How jobs without a result end, and their errors.
 
 use crate::records::{Job, JobError, Status, Timestamp};
 use crate::storage::{JobEnd, Spent};

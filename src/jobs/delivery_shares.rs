@@ -1,9 +1,9 @@
 //! The concurrent deliveries of a process, and who may take the next one.
 //!
-//! One owner gets at most half of the deliveries, by the rule of [`Shares`]. A host gets at most a quarter, which the
-//! owners who call it share by the same rule: even if many callbacks of one owner hang there, those of another owner
-//! get through. After a timeout, a URL gets one delivery at a time, after a pause that doubles up to a minute, until
-//! it answers again.
+//! One API key gets at most half of the deliveries, by the rule of [`Shares`]; on a service without keys, the one
+//! anonymous owner may take all of them. A host gets at most a quarter, which the keys that call it share by the same
+//! rule: even if many callbacks of one key hang there, those of another key get through. After a timeout, a URL gets
+//! one delivery at a time, after a pause that doubles from five seconds to a minute, until it answers again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

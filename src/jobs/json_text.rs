@@ -1,4 +1,4 @@
-//! The JSON texts of documents, written and measured.
+//! Writes documents as JSON text, and measures such text.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The sweep: removes old ended jobs, old idempotency keys, orphan blobs and unfinished uploads.
+//! The sweep: removes old ended jobs, old idempotency keys, blobs that no record names, and unfinished uploads.
 //!
 //! Ages are measured in service time: see [`super::service_clock`].
 

@@ -1,5 +1,5 @@
-//! The intervals of the errors of several candidates, such as the learners of a comparison or the trainings of a
-//! grid.
+//! Confidence intervals for the errors of several candidates, such as the learners of a comparison or the trainings of
+//! a grid.
 //!
 //! People pick the candidate with the fewest errors, but the smallest of many counts is biased downwards. We
 //! therefore make the intervals of all candidates hold at once, by giving each an equal part of the allowed error,

@@ -1,6 +1,6 @@
 //! A stored model: a hypothesis and its origin.
 //!
-//! The document of the hypothesis is kept here without being read. Only the learner knows its meaning.
+//! The record holds the document as text and does not read it; `train.rs` and `hypothesis.rs` do.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,8 +1,8 @@
 //! The owner of a stored thing.
 //!
-//! Every stored thing has had an owner since the first schema, so keys, quotas and tenants need no rewrite of stored
-//! data. How a caller becomes an owner is not known here. A client with an API key owns things under the id of its
-//! key.
+//! A client with an API key owns things under the id of its key; on a service without keys, everything belongs to one
+//! anonymous owner. Everything has had an owner since the first schema, so no stored data had to be rewritten for keys
+//! and quotas. How a caller becomes an owner is not known here.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The parameters of learners as a request writes them. Decimals are read digit by digit, because a double would
-//! round them.
+//! The parameters of learners as a request writes them. Decimals such as `alpha` and `theta` are read digit by digit,
+//! because a double would round them.
 //!
 //! If a number would change its value by being stored as one, it becomes a text, so that a stored request reads as it
 //! was sent.

@@ -1,6 +1,6 @@
 //! Leases of workers on jobs, and the outcomes of fenced writes.
 //!
-//! A worker holds a job by a lease that expires. Slow is not dead: a frozen worker may wake up after another one has
+//! A worker holds a job by a lease that expires. A silent worker need not be dead: it may wake up after another one has
 //! taken its job. Every write of a worker therefore names its lease, and changes nothing once the lease is lost.
 //!
 //! There are only types here; the statements are in [`super::sql`].

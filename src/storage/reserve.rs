@@ -5,9 +5,9 @@
 //! write retried. From then on the store refuses new data, which would consume the freed space, until the whole file
 //! fits on the disk again.
 //!
-//! The file itself is the state, which makes it the same for all processes of a directory. A file of full length is a
-//! held reserve, an empty one a released reserve. If it is missing, it never fitted on the disk: then nothing is
-//! reserved and nothing is refused.
+//! The file itself is the state, which makes it the same for all processes of a directory. If the file has its full
+//! length, the space is reserved; if it is empty, the space has been released. If it is missing, it never fitted on the
+//! disk: then nothing is reserved and nothing is refused.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;

@@ -1,8 +1,8 @@
-//! The property behind `classes.rs`: once a set of classes has named the labels, every later body is read by these
-//! names, in every format, spelling and order, and whichever of the classes it contains.
+//! Tests the property behind `classes.rs`: once a set of classes has named the labels, every later body is read by
+//! these names, in every format, spelling and order, and whichever of the classes it contains.
 //!
-//! 9,000 cases call the readers and the rule of the names directly. The other 1,000 and more pass through the router:
-//! every learner that takes the data, evaluations of bodies, datasets and jobs, warm starts and sessions.
+//! 9,000 random cases call the readers directly. More than 1,000 others pass through the router: every learner that
+//! takes the data, evaluations of bodies, datasets and jobs, warm starts and sessions.
 
 use halfspace::records::Names;
 use halfspace_core::learners::catalogue::CATALOGUE;

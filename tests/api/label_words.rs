@@ -1,4 +1,4 @@
-//! Every option of a request about labels is either honoured or refused.
+//! Each option of a request about labels is either obeyed or refused.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! A model remembers the data of all models before it: an evaluation on any of these is not certified, whatever the
-//! client declares.
+//! A model remembers the data that it and all models before it learnt from: an evaluation on any of these data is not
+//! certified, whatever the client declares.
 
 use serde_json::{Value, json};
 

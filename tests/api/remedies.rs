@@ -1,5 +1,5 @@
-//! No refusal without a way out: a real request provokes each code of the table, and the detail names the parameter,
-//! header, route, setting or change that mends the request.
+//! Every refusal says how to mend the request: a real request provokes each code of the table, and the detail names the
+//! parameter, header, route, setting or change that helps.
 
 use std::io::Error;
 

@@ -1,4 +1,4 @@
-//! Sessions under interference: dropped from the cache, deleted, ended, or written by two processes at once.
+//! Sessions that are disturbed: dropped from the cache, deleted, ended, or written by two processes at once.
 
 use axum::body::{Body, BodyDataStream};
 use bytes::Bytes;

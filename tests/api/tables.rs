@@ -1,5 +1,5 @@
-//! Tables as people have them: synthetic ones in six well-known shapes, trained, evaluated and predicted as raw rows.
-//! The tests encode the expected features themselves, independently of the service.
+//! Tables as people have them: synthetic data in the shapes of six well-known data sets, trained, evaluated and
+//! predicted as raw rows. The tests encode the expected features themselves, independently of the service.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

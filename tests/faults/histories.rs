@@ -1,5 +1,5 @@
-//! Tests of the checker of histories, on hand-written and random ones. It must find each rule that is broken once,
-//! and accept every history that a correct store can produce.
+//! Tests of the checker of histories, on hand-written and random ones. It must notice a rule that is broken a single
+//! time, and accept every history that a correct store can produce.
 
 use halfspace_core::learners::engine::random::Generator;
 use proptest::prelude::*;

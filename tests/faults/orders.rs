@@ -1,4 +1,4 @@
-//! Jobs of every kind that clients submit during faults, and the checks of their ends and results.
+//! Jobs of every kind, which clients submit during faults, and the checks of how they end.
 
 use std::collections::HashMap;
 use std::fmt;

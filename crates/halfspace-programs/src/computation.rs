@@ -1,5 +1,5 @@
-//! A prediction in steps that every language can write: raw cells become features, features become a score, and the
-//! sign of the score is the label.
+//! Describes a prediction in steps that every language can express: raw cells become features, features become a score,
+//! and the sign of the score is the label.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
 //! Comparisons of decimal texts with doubles, without converting the text to a double.
 //!
-//! The service reads a text as the nearest double, and as the even one if two are equally near. So the double reaches
-//! a threshold if the decimal number is beyond the middle between the threshold and the double below it. Databases
-//! convert texts with errors in the last bit, and for this reason their programs compare digits.
+//! The service reads a text as the nearest double, and as the even one if two are equally near. So the double reaches a
+//! threshold if the decimal number is beyond the middle between the threshold and the double below it, or exactly in
+//! the middle if the threshold is even. Databases convert texts with errors in the last bit, and for this reason their
+//! programs compare digits.
 
 use num_bigint::BigUint;
 

@@ -17,6 +17,9 @@
 //! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into
 //! a sink of at most [`SOURCE_BYTES_MAX`] bytes and columns are described one at a time.
 //!
+//! A model of a table with further texts for missing cells (the option `missing_values`) has no program in any
+//! language.
+//!
 //! If the service refuses a value, the program gives no label for it. In Python, C or Rust it ends with an error, SQL
 //! gives NULL, and Excel gives #N/A.
 //!

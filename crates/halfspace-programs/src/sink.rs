@@ -1,5 +1,5 @@
-//! The text of a program while it is written, bounded so that no program takes more memory than a small multiple of
-//! the limit.
+//! The text of a program while it is written. It has a limit, so that no program takes more memory than a small
+//! multiple of that.
 //!
 //! Writing fails at the limit. Before the text grows, it asks the memory budget.
 

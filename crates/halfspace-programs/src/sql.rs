@@ -1,7 +1,7 @@
 //! Programs in SQL: a query that adds the column `predicted` to the table `rows`.
 //!
-//! The innermost subquery gives each column of cells a code: -1 for a missing cell, the position of a value, 0 or 1
-//! for a flag, or the number of thresholds that a number reaches. A cell without features has no code, which makes
+//! The innermost subquery gives each column of cells a code: -1 for a missing cell, the position of a value, 0 or 1 for
+//! a flag, or the number of thresholds that a number reaches. A cell that the encoding refuses has no code, which makes
 //! the score and the label NULL. Sums are balanced trees, because databases limit the depth of an expression.
 
 use std::collections::HashSet;

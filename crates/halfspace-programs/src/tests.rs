@@ -1,9 +1,9 @@
 //! Tests every language with hypotheses of every kind.
 //!
 //! A program predicts 10,000 rows in its own engine, and each label must be the label of the service. `generated.rs`
-//! takes its hypotheses from the catalogue, and its cells attack the readers.
+//! takes its hypotheses from the catalogue, and some of its cells are hard to read.
 //!
-//! If the machine lacks an engine, its tests print a line and pass. PostgreSQL is found by the variable
+//! If an engine is missing on the machine, its tests print a line and pass. PostgreSQL is found by the variable
 //! `HALFSPACE_TEST_POSTGRES`, which `scripts/with-postgres` sets.
 
 use std::fmt::Write as _;

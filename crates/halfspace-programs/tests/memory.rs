@@ -1,5 +1,5 @@
-//! The memory of programs: whatever the hypothesis, a small multiple of the longest program, and only what the budget
-//! grants.
+//! The memory that writing a program takes: at most a small multiple of the longest program, whatever the hypothesis,
+//! and never more than the budget grants.
 
 use std::alloc::System;
 

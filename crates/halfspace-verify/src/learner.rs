@@ -1,4 +1,4 @@
-//! What the replay asks of a learner, and what a learner is made of.
+//! The trait of the learners in a replay, and the facts about a run that a learner begins with.
 //!
 //! This module does not know which learners exist.
 

@@ -1,4 +1,4 @@
-//! The random choices of a run: the split, the orders and the draws of the learner.
+//! The random choices of a run: which examples are held out, their order in each pass, and the draws of the learner.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,4 +1,4 @@
-//! The receipt of a training.
+//! The receipt of a training: what repeats it on the same examples, and the results to expect.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,5 @@
-//! The body of an upload: data in any format, with a name and options. Storing and previewing data read it alike.
+//! Reads the body of an upload: data in any format, with a name and options. Stored data and previews are read in the
+//! same way.
 
 use std::fmt;
 use std::sync::Arc;

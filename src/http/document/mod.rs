@@ -1,7 +1,7 @@
 //! The OpenAPI document and the page of the API reference.
 //!
 //! Each route declares its own parameters, bodies and answers. This module adds what holds for many of them: the
-//! security scheme, the tags and the header of replayed answers.
+//! security scheme, the tags, and the header that marks answers to retries.
 
 pub mod data_schema;
 pub mod declared;

@@ -1,10 +1,10 @@
 //! `Idempotency-Key`: makes it safe to retry a request. Under the same key a retry creates nothing more and is
 //! answered with what the first request created.
 //!
-//! The store inserts the key in the transaction that creates the thing, and nothing is written before. No key remains
-//! of a request that was refused or whose process died. If requests race under one key, the store lets one of them
-//! create the thing; the others fail to store theirs and are answered like later retries.
-//! [`InFlight`](crate::http::in_flight::InFlight) keeps a single process from doing the same work twice.
+//! The store inserts the key in the transaction that creates the thing and not before, so a request that was refused or
+//! whose process died leaves no key. If requests race under one key, the store lets one of them create the thing; the
+//! others fail to store theirs and are answered like later retries. [`InFlight`](crate::http::in_flight::InFlight)
+//! keeps a single process from doing the same work twice.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};

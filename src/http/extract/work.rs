@@ -1,6 +1,6 @@
 //! An upper bound on the work that a small body can cause, computed before the body is parsed.
 //!
-//! The unit is the machine word: one multiplication and addition, or eight bytes of memory.
+//! Work is counted in machine words: a word is one multiplication and addition, or eight bytes of memory.
 
 use halfspace_formats::{Format, extent};
 

@@ -1,8 +1,8 @@
 //! `POST /v2/models/{id}/infer`: predicts a tensor by the Open Inference Protocol, version 2.
 //!
-//! The tensor `x` is a list in the JSON, or octets after it (the protocol's binary extension). Clients send different
-//! Content-Types, so the header `Inference-Header-Content-Length` tells the two forms apart. After that, the rows of
-//! the tensor are predicted like any other examples.
+//! The tensor `x` is a list in the JSON, or octets after it (the protocol's binary extension). The Content-Type differs
+//! from client to client, so the header `Inference-Header-Content-Length` tells the two forms apart. After that, the
+//! rows of the tensor are predicted like any other examples.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};

@@ -1,5 +1,5 @@
-//! `/v2`: metadata and health of the Open Inference Protocol, version 2, so that clients of the protocol work
-//! unchanged.
+//! `/v2`: metadata and health of the Open Inference Protocol, version 2, so that existing clients of the protocol can
+//! use models of this service.
 //!
 //! The module `infer` predicts. A model never changes, so each has the single version `1`.
 //! <https://github.com/kserve/open-inference-protocol>

@@ -1,8 +1,8 @@
 //! Where a fault stands in the document that requests a job or a session. The checks name only a field; the pointer
 //! to it is made here.
 //!
-//! The query of a training is such a document too, with its fields as parameters of dotted names. A place there is
-//! the same pointer, written as a parameter.
+//! The query of a training is such a document too: its fields are parameters with dotted names, so a place there is the
+//! same pointer, written as a parameter.
 
 use halfspace_formats::Place;
 

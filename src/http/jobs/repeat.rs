@@ -1,7 +1,7 @@
 //! The request that repeats a job.
 //!
 //! The store keeps the task as it was requested, and data and seed elsewhere. This module puts them together again.
-//! Rows that came inside the request are not kept, so there the new request has no `data`.
+//! Rows that came inside the request are not kept; the new request then has no `data`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,5 @@
-//! `/v1/theory`: the bounds of certificates for the counts in the query, and how many examples a bound needs.
+//! `/v1/theory`: the bounds behind certificates, computed from the counts in the query, and the number of examples that
+//! a bound needs.
 //!
 //! The queries and documents are defined here; the formulas and their sources are in `halfspace_core::certificates`.
 

@@ -1,7 +1,7 @@
 //! Runs a construction for a request and delivers the data in the answer or as a new dataset.
 //!
-//! Only a few constructions run at once, and each is stopped after 20 seconds. The constructions themselves are in
-//! [`halfspace_core::constructions`].
+//! At most `constructions_max` constructions run at once, and each is stopped after 20 seconds. The constructions
+//! themselves are in [`halfspace_core::constructions`].
 
 use std::time::Duration;
 

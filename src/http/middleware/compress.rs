@@ -1,5 +1,5 @@
-//! Compresses answers for clients that accept gzip. Long documents are written here first, because compression needs
-//! the written bytes.
+//! Compresses answers for clients that accept gzip. Long documents become text only here, because compression needs
+//! their bytes.
 //!
 //! A short answer is compressed on the spot, a longer one in the blocking pool. If the answer of a path never changes
 //! while the process lives, it is compressed once and kept. Streams stay as they are, because compression would delay

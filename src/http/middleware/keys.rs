@@ -1,5 +1,5 @@
 //! Authentication: finds the owner of a request by its API key, and ends the request when the key is revoked. As soon
-//! as there is a key, every path below `/v1` and `/v2` needs one.
+//! as the operator has created a key, every path below `/v1` and `/v2` needs one.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

@@ -1,5 +1,6 @@
-//! The layers around every request, from the outside to the inside: the envelope of each response, panics, refused
-//! bodies, the checks of the host and the connection, memory, the origins of web pages, API keys, and compression.
+//! The layers around every request, from the outside to the inside: the envelope (request id, problem document,
+//! security headers), the answer to a panic, the draining of refused bodies, the checks of the host and the connection,
+//! the memory of the request, the origins of web pages, API keys, and compression.
 
 pub mod compress;
 pub mod cut_off;

@@ -1,4 +1,4 @@
-//! `GET /v1/models/{id}/weights.npy`: the weights of a model as a NumPy array.
+//! `GET /v1/models/{id}/weights.npy`: the weights of a model of the kind `linear` or `binary-weights` as a NumPy array.
 
 use axum::extract::State;
 use axum::http::header;

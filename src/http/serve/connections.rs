@@ -1,8 +1,8 @@
 //! The open connections, and the choice of the one that a new connection replaces.
 //!
 //! A connection whose client does not read is worth least, an idle one a little more, and one with a running answer
-//! most. A client is one IPv4 address, or all IPv6 addresses with the same first 64 bits, since even the smallest
-//! network holds that many.
+//! most. A client may hold half of the connections. It is one IPv4 address, or all IPv6 addresses with the same first
+//! 64 bits, since even the smallest network holds that many.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,8 +1,9 @@
 //! The accept loop of the server: limits on connections, request heads and slow readers, and an orderly shutdown.
 //!
-//! Every connection is accepted. At the limit, a new one takes the place of the least useful (see [`connections`]),
-//! so nobody can keep others out by holding connections. The only route known here is `/livez`, which a thread of its
-//! own answers (see [`serve`]).
+//! Every connection is accepted. At the limit, a new one takes the place of the least useful (see [`connections`]). If
+//! a client already holds half of all connections, a further one replaces one of its own that is idle or does not read,
+//! or may only ask for `/livez` and `/readyz`. So nobody can keep others out by holding connections. The only route
+//! known here is `/livez`, which a thread of its own answers (see [`serve`]).
 
 mod connections;
 mod runtime_watch;

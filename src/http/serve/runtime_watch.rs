@@ -1,4 +1,4 @@
-//! Watches the threads of the runtime for one that computes for long without a turn to its other tasks.
+//! Watches the threads of the runtime for one that computes for long and does not let its other tasks run.
 //!
 //! Such a thread holds up every connection that it serves, and none of their requests can report it. The watch
 //! therefore runs on a thread of its own and reads two counters of each worker. They change when the worker parks,

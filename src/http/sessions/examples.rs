@@ -2,7 +2,7 @@
 //!
 //! - A JSON document is learnt completely or not at all.
 //! - An NDJSON stream is learnt while it comes in; see `stream.rs`.
-//! - A body in any other format is learnt once it is read to its end.
+//! - A body in any other format is read to its end and then learnt.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A dataset whose blob may be written while its body arrives.
+//! A dataset that is being uploaded: its blob may already be written while the body arrives.
 //!
 //! The blob stays invisible until the dataset is stored, and dropping a begun dataset aborts it.
 

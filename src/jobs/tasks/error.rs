@@ -1,4 +1,4 @@
-//! Why a request of a job cannot run, as `resolve` finds it.
+//! The reasons why a requested job cannot run, as `resolve` finds them.
 
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;

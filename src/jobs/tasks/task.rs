@@ -1,4 +1,4 @@
-//! The contract of a task: what it is given, what it does, and how its job ends.
+//! The trait of all tasks: what a task is given, what it does, and how its job ends.
 
 use std::fmt;
 use std::sync::Arc;

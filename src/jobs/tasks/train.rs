@@ -1,7 +1,7 @@
 //! The task `train`: from a request to a task of the learners, and from the outcome to documents.
 //!
-//! It is also decided here whether a run may claim a confidence. If the first hypothesis may depend on the examples,
-//! no claim is made.
+//! This module also decides whether a run may claim a confidence: it may not if the first hypothesis may depend on the
+//! examples.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Checkpoints of the jobs that run in this process.
 //!
-//! This module decides when the next checkpoint is due, takes the state from the computation, seals it and writes it.
-//! When a job is claimed again, it opens the checkpoint. The computation only hands over bytes; everything else runs
-//! beside it.
+//! This module decides when the next checkpoint is due, takes the state from the computation, adds a digest and writes
+//! both. When a job is claimed again, it checks and reads the checkpoint. The computation only hands over bytes and
+//! does not wait for the rest.
 //!
 //! A checkpoint only saves time. Errors here are therefore logged and the job goes on, and if a checkpoint is damaged
 //! or has another format, the job starts from the beginning.

@@ -1,4 +1,4 @@
-//! The free permits of a process as seats for threads that help a running computation.
+//! Lets further threads help a running computation while permits of the process are free.
 //!
 //! A helper holds no permit. It computes only while at least as many permits are free as helpers compute, and checks
 //! this before each short piece of work. A job that takes a permit therefore starts at once, and a helper stops soon

@@ -4,7 +4,8 @@
 //!   [`lease_renewer`] renews. [`held`] makes the last write under the lease.
 //! - [`submit`] computes a short job at once for a waiting client, or leaves it to the queue.
 //! - [`compute`] is one computation in a thread of low priority. [`checkpoints`] stores its states.
-//! - [`yielding`] and [`parking`] hand a permit to another job and back. [`solitude`] takes all of them.
+//! - [`yielding`] and [`parking`] hand a permit to another job and back. [`solitude`] takes all of them for a job that
+//!   must run alone.
 //! - [`free_permits`] lends free permits to threads that help a computation.
 
 pub(super) mod checkpoints;

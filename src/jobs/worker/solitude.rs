@@ -1,4 +1,4 @@
-//! Solitude: a job under which processes have died runs with no other job beside it.
+//! Runs a suspect job, one during which processes have died, with no other job in the same process.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

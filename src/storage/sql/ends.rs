@@ -1,5 +1,6 @@
-//! Statements of the end of a job that no worker finishes: cancelled in the queue, failed with its processes, or
-//! failed because of damage or a part. The effect on the parent of a part is decided elsewhere.
+//! Statements of the end of a job that no worker finishes: cancelled in the queue, or failed because processes died
+//! while they computed it, because its row is damaged, or because one of its subjobs failed. What the end of a subjob
+//! means for its parent is decided elsewhere.
 
 use super::super::error::Result;
 use super::super::history;

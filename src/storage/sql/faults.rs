@@ -1,4 +1,4 @@
-//! Faults of the database that a unit test plans. The test and its store run on one thread.
+//! Lets a unit test plan faults of the database. The test and its store run on one thread.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time is the
-//! time for which some process ran, whatever the time of day.
+//! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time is the time
+//! for which some process of the service ran.
 
 use super::super::error::Result;
 use super::super::history::{self, Facts};

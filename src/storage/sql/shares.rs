@@ -1,4 +1,4 @@
-//! Statements of owner shares, which select the owner of the next claimed job.
+//! Statements of owner shares, which decide whose job is claimed next.
 //!
 //! An owner becomes active in the transaction that stores one of its jobs, and inactive in a later one that finds no
 //! unfinished job. Both lock the owner's row, so no stored job is overlooked.

@@ -1,10 +1,10 @@
 //! Statements of jobs with subjobs: storing them together, counting ended subjobs at the parent, and cancelling them
 //! together.
 //!
-//! A subjob is a job of its own. The transaction that ends it also counts it off at its parent. Rows are locked in
-//! one order, first the subjob and then the parent; a transaction that must lock the parent first skips subjobs that
-//! others have locked. That is safe, because only the parent's row says whether its subjobs are still wanted, and the
-//! claims and heartbeats of subjobs read that row.
+//! A subjob is a job of its own. The transaction that ends it also lowers the count of unfinished subjobs in its
+//! parent's row. Rows are locked in one order, first the subjob and then the parent; a transaction that must lock the
+//! parent first skips subjobs that others have locked. That is safe, because only the parent's row says whether its
+//! subjobs are still wanted, and the claims and heartbeats of subjobs read that row.
 
 use super::super::error::Result;
 use super::super::error::StoreError;

@@ -1,7 +1,7 @@
 //! Statements of quotas: the usage of an owner, and the check of an insert against the limits.
 //!
-//! Triggers count the usage (see the migrations), so no other statement has to. An insert is counted first; the last
-//! step of its transaction compares the counts with the limits, and the transaction is rolled back if one is
+//! Triggers count the usage (see the migrations), so the statements themselves need not. An insert is counted first;
+//! the last step of its transaction compares the counts with the limits, and the transaction is rolled back if one is
 //! exceeded.
 //!
 //! PostgreSQL transactions do not see uncommitted rows of others. An insert near a limit therefore locks the limits

@@ -1,5 +1,5 @@
-//! What a worker does with one lease in its own memory: it may park and resume the job until it has ended or requeued
-//! it. All of this happens in one process, so the order is known.
+//! What a worker does with a job under its lease, in its own memory: it may park and resume the job until the job has
+//! ended or returned to the queue. All of this happens in one process, so the order is known.
 
 use super::model::Interval;
 

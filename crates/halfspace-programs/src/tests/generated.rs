@@ -1,4 +1,5 @@
-//! The differential test: the learners of the catalogue on generated tables, with cells that attack the readers.
+//! The differential test: programs of all learners of the catalogue on generated tables, some of whose cells are hard
+//! to read.
 //!
 //! As soon as the catalogue has a new learner, a new kind of hypothesis or a new reading, it is tested here too. The
 //! labels of the service come from its own readers. If the service refuses a cell, the row has no label.

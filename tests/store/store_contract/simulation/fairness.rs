@@ -1,22 +1,22 @@
 //! The bounds that the scheduling policy promises, checked at each claim.
 //!
-//! This file repeats the numbers of the policy, so that a policy with other numbers breaks the bounds.
+//! This file has its own copy of the numbers of the policy, so that a policy with other numbers breaks the bounds.
 //!
 //! **Claims of an owner.** One of eight claims of an owner takes the oldest claimable job and gives it at least
 //! [`SLICE_LEAST`] of computing time, or its end. A job therefore starts within 8 claims for itself, and 8 more per
 //! such time that the owner's older jobs still have to compute.
 //!
 //! **Wait for a claim.** While an owner has a claimable job, another owner gets a permit only when it is not ahead of
-//! the waiting one, and keeps it until it leads by 4 virtual seconds and the slice is over. It therefore holds
-//! permits for at most its weight times (the virtual seconds of the waiting owner + 4 - its own virtual seconds at
-//! the beginning of the wait). Each worker may add two slices and two heartbeats: one slice of the running job, and
-//! one until a parked job is stored. Changes of workers are not paid and add a twentieth. Jobs whose state cannot be
-//! stored do not leave their process, so their lengths are added.
+//! the waiting one, and keeps it until it leads by 4 virtual seconds and the slice is over. It therefore holds permits
+//! for at most its weight times (the virtual seconds of the waiting owner + 4 - its own virtual seconds at the
+//! beginning of the wait). Each worker may add two slices and two heartbeats: one slice of the running job, and one
+//! until a parked job is stored. Owners do not pay for the time in which a worker changes from one job to another,
+//! which adds a twentieth. Jobs whose state cannot be stored do not leave their process, so their lengths are added.
 //!
 //! Meanwhile no permit is free for longer than a heartbeat: see `Process::idle`. The wait is therefore at most the
 //! sum of these times over the other owners, plus the time of the owner's own jobs, divided by the number of workers.
 //!
-//! **Entrance.** An owner enters at most 5 virtual seconds before the least active owner.
+//! **Entrance.** An owner who becomes active starts at most 5 virtual seconds before the least active owner.
 
 use super::machine::{Kind, Load, Milliseconds, seconds};
 use super::*;

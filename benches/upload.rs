@@ -1,10 +1,10 @@
 //! Upload speed of a dataset of two gigabytes, and the memory that the upload takes.
 //!
-//! `cargo bench --bench upload` starts the program anew for each format and streams the body over the loopback
-//! address. The body repeats a piece of 32 MB, so no part of it has to come from a disk. You get the rate from the
-//! first byte to the answer, the rate of the parser alone over the same piece, the time after the last byte, and the
-//! peak memory of the program (VmHWM). After the last byte, the service stores the spooled rows and flushes them to
-//! the disk.
+//! `cargo bench --bench upload` starts the program anew for each format and streams the body over the loopback address.
+//! The body repeats a piece of 32 MB, so no part of it has to come from a disk. You get the rate from the first byte to
+//! the answer, the rate of the parser alone over the same piece, the time after the last byte, and the peak memory of
+//! the program (VmHWM). After the last byte, the service moves the rows from its temporary file to the store and
+//! flushes them to the disk.
 //!
 //! Arguments choose formats and another size in megabytes: `cargo bench --bench upload -- libsvm ndjson 100`. The disk
 //! needs space for twice the stored size, about 4 GB.

@@ -1,5 +1,6 @@
-//! Every limit of the service. [`Limits`] holds each with its flag, environment variable, default, range and
-//! documentation, and derives from them the quotas for the store and the limits for the readers of request bodies.
+//! The limits of the service. [`Limits`] documents each, and gives those that an operator can change a flag, an
+//! environment variable, a default and a range. It also derives the quotas for the store and the limits for the readers
+//! of request bodies.
 //!
 //! The routes check the limits; no limit knows its route.
 

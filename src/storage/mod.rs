@@ -11,7 +11,7 @@
 //! - [`data_dir`] is the directory of the embedded database and of local blobs.
 //! - [`backup`] copies an embedded store while the server uses it.
 //! - `reserve` keeps disk space free for cancels and deletions beside an embedded database.
-//! - [`blobs`] stores packed data, which are too large for rows.
+//! - [`blobs`] stores the examples of datasets and jobs, which are too large for rows.
 //! - [`quota`] defines the limits of owners.
 //! - [`lease`] defines the leases on jobs, [`delivery`] the leases on callbacks, and [`error`] the errors.
 //! - [`terms`] holds the other arguments and outcomes of the store.

@@ -1,4 +1,4 @@
-//! `/v1/limits` shows every limit, and refusals use the same names.
+//! `/v1/limits` shows the limits, and refusals name them alike.
 
 use serde_json::json;
 

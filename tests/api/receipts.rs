@@ -1,5 +1,5 @@
-//! Receipts: if a learner changes its state only on mistakes, a second implementation replays its every training and
-//! refuses an altered receipt.
+//! Receipts: for the learners that change their state only on mistakes, a second implementation replays trainings and
+//! refuses altered receipts.
 
 use std::fmt::Write;
 use std::fs;

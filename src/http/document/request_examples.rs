@@ -1,8 +1,8 @@
 //! The examples of the OpenAPI document: one for each media type of a request body, and values of parameters. A test
 //! sends each of them to the service.
 //!
-//! Every body with data holds the same examples, the majority of three bits. If a value of a parameter fits only one
-//! media type or learner, its example is named after that.
+//! Bodies with data hold the same examples in every format, the majority of three bits. If a value of a parameter fits
+//! only one media type or learner, its example is named after that.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,4 +1,4 @@
-//! `GET /v1/limits`: every limit of the service, and how much of the limits per key the caller uses.
+//! `GET /v1/limits`: the limits of the service, and how much of the limits per key the caller uses.
 
 use axum::extract::State;
 use serde::Serialize;

@@ -1,4 +1,5 @@
-//! The task `compare`: checks every learner, gathers the trainings, and trains the best learner on all of the data.
+//! The task `compare`: leaves out the learners that do not fit the data, gathers the trainings of the others, and then
+//! trains the best of these learners on all of the data.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Runs a suspect job, one during which processes have died, with no other job in the same process.
+//! Runs a job under which two or more processes in a row have died with no other job beside it in the process.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

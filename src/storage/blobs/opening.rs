@@ -1,10 +1,10 @@
 //! Checks at the start whether a place for blobs is usable and belongs to this database. Usable means that blobs
 //! there can be listed, written, read and deleted.
 //!
-//! Two processes that share a database but not its blobs, or the blobs but not their database, would lose data: one
-//! of them would miss the blobs of the other or take them for orphans. Each database therefore has a name and records
-//! the name of its place for blobs, and each place has a mark that names the place and its database. The first mark
-//! and the first recorded place win, and a process that disagrees does not start.
+//! Two processes that share a database but not its blobs, or the blobs but not their database, would lose data: one of
+//! them would miss the blobs of the other or take them for leftovers and delete them. Each database therefore has a
+//! name and records the name of its place for blobs, and each place has a mark that names the place and its database.
+//! The first mark and the first recorded place win, and a process that disagrees does not start.
 
 use bytes::Bytes;
 

@@ -1,4 +1,5 @@
-//! The rows of datasets with their digests, and their deletion. An unfinished job pins the dataset that it reads.
+//! The rows of datasets with their digests, and their deletion. A dataset cannot be deleted while an unfinished job
+//! reads it.
 
 use super::super::error::Result;
 use super::super::error::StoreError;

@@ -1,7 +1,7 @@
 //! Statements of the queue: heartbeats, ends, requeues, expired leases and cancels of jobs. Claims are in `claims`.
 //!
-//! Every statement of a worker is fenced on (id, status, worker, attempt, claim). Under a lost lease it matches no
-//! row and therefore writes nothing.
+//! Every statement of a worker is fenced: it selects the job by id, status, worker, attempt and claim. After the lease
+//! is lost it matches no row and therefore writes nothing.
 
 use super::super::error::Result;
 use super::super::error::StoreError;

@@ -1,8 +1,9 @@
 //! Cost of a tiny training that a client waits for, beside its two unavoidable parts: an HTTP answer, and a commit on
 //! disk.
 //!
-//! Run `cargo bench --bench request`. Everything happens in this process, over one connection that stays open, one
-//! request at a time. Each round makes a few requests of every kind, and the benchmark prints medians over all rounds.
+//! Run `cargo bench --bench request`. Everything happens in this process. A measurement keeps one connection open and
+//! sends one request at a time. Each round makes a few requests of every kind, and the benchmark prints medians over
+//! all rounds.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;

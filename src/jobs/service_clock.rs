@@ -4,7 +4,7 @@
 //! times. Service time instead is the time for which some process ran, by monotonic clocks. For each hour of it, every
 //! process stores the earliest time of day that its clock showed (`Store::note_time`). If a record's time is earlier
 //! than every clock reading of, say, the last thirty days of service, then it is certainly older than thirty days of
-//! service. Only if that exceeds the retention may a sweep delete it.
+//! service. A sweep deletes a record only if it is certainly older than the retention.
 //!
 //! While no process runs, nothing ages, so a service that was off keeps its records longer. A record that a fast
 //! clock dated into the future stays until the clocks arrive there.

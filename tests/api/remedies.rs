@@ -1,5 +1,5 @@
-//! Every refusal says how to mend the request: a real request provokes each code of the table, and the detail names the
-//! parameter, header, route, setting or change that helps.
+//! Every refusal says how to mend the request: a real request, here or in another test, provokes each code of the
+//! table, and the detail names the parameter, header, route, setting or change that helps.
 
 use std::io::Error;
 

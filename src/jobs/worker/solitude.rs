@@ -1,4 +1,4 @@
-//! Runs a job under which two or more processes in a row have died with no other job beside it in the process.
+//! Runs a job alone in its process after two or more processes in a row have died while they computed it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

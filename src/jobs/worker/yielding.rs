@@ -3,7 +3,7 @@
 //! A yielding job parks where its run looks at the stop flag. It keeps its lease and lends its permit to another job.
 //! If it stays parked for the length of a slice, two seconds or more, it goes back to the queue with its state.
 //!
-//! A job during which processes have died runs alone: see `solitude.rs`. The policy is in `records/schedule.rs`.
+//! A job under which processes have died runs alone: see `solitude.rs`. The policy is in `records/schedule.rs`.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,17 +1,17 @@
-//! The learner `directed-drift` (algorithm D): on a mistake, flip one coordinate drawn uniformly from those in which
+//! The learner `directed-drift` (algorithm D): on a mistake, it flips one weight, drawn uniformly from those in which
 //! hypothesis and example differ.
 //!
-//! This file also owns what it shares with other learners of binary weights: the accepted data, the first hypothesis
-//! and the mistake test.
+//! This file also holds what other learners of binary weights use: the accepted data, the first hypothesis and the
+//! mistake test.
 //!
-//! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space data"; S. S.
-//! Venkatesh, "Directed Drift: a new linear threshold algorithm for learning binary weights on-line", J.
-//! Comp. Sys. Sciences 46 (1993) 198-217.
+//! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space data"; S. S. Venkatesh,
+//! "Directed Drift: a new linear threshold algorithm for learning binary weights on-line", J. Comp. Sys. Sciences 46
+//! (1993) 198-217.
 //!
-//! A positive example on which the hypothesis is wrong differs from it in more than n/2 coordinates, but from the
-//! target in at most n/2. A flip therefore goes towards the target with positive probability, and with fresh examples
-//! the hypothesis becomes the target with probability one. However, the expected number of mistakes is exponential in
-//! n: between about e^(0.139 n) and (n/2)^n.
+//! By Theorem 1 of Fang and Venkatesh, the hypothesis becomes the target with probability 1 if the examples are fresh,
+//! but the expected number of mistakes is exponential in n: between about e^(0.139 n) and (n/2)^n. A flip goes towards
+//! the target with positive probability, because a mistaken example differs from the hypothesis in more coordinates
+//! than from the target.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

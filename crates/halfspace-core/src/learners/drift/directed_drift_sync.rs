@@ -1,9 +1,11 @@
-//! The learner `directed-drift-sync` (algorithm D''): Directed Drift in batch mode with synchronous updates.
+//! The learner `directed-drift-sync` (algorithm D''): Directed Drift that decides all weights at once, by a vote of m
+//! examples.
 //!
-//! On a mistake, a batch of m examples votes as in [`crate::learners::drift::directed_drift_async`]. Every coordinate
-//! is flipped in which at least half of the batch differs from the hypothesis.
+//! A mistake starts a batch, as in [`crate::learners::drift::directed_drift_async`]. Every weight is then flipped that
+//! differs from at least half of the batch.
 //!
-//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3.
+//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3. By their Theorem
+//! 3, the expected number of mistakes is O(1) if m is at least pi n ln n, which is the default.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

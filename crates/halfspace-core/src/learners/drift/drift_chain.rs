@@ -1,7 +1,7 @@
 //! The Markov chain of Directed Drift (algorithm D) on fresh uniform-positive examples.
 //!
-//! This file owns the transition probabilities and the run length of the confidence rule `exact`. What else follows
-//! from the chain belongs to `theory`.
+//! This file holds the transition probabilities and the run length of the confidence rule `exact`. Everything else that
+//! follows from the chain is in `theory`.
 //!
 //! Without loss of generality the target is (1, .., 1). By symmetry, the future of a hypothesis depends only on its
 //! Hamming distance d to the target, which each mistake changes by one. An example that is negative in a of the d

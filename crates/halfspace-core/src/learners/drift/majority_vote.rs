@@ -1,8 +1,9 @@
-//! The majority vote of a batch of half-space examples, and the rule that the batch variants of Directed Drift share.
+//! What the batch variants of Directed Drift share: the vote of a batch of half-space examples, and the rule that
+//! collects the batch.
 //!
-//! On a mistake, the rule collects a batch of examples, each of which votes for the coordinates in which it differs
-//! from the binary hypothesis. A function of the variant then flips coordinates: see `directed_drift_async.rs` and
-//! `directed_drift_sync.rs`, which also name the sources.
+//! After a mistake, each example of the batch votes for the coordinates in which it differs from the hypothesis. Which
+//! weights are flipped then is up to the variant: see `directed_drift_async.rs` and `directed_drift_sync.rs`, which
+//! also name the sources.
 
 use std::f64::consts::PI;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The limits on the active features of examples, in whose number the time of kernel Winnow is exponential, and the
-//! message about examples that exceed them.
+//! Limits on the active features of examples for kernel Winnow, whose time per example is exponential in their number,
+//! and the message about examples that exceed them.
 
 use std::ops::ControlFlow;
 

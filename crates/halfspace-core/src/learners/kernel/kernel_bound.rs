@@ -1,9 +1,10 @@
-//! Novikoff's bound in the space of all conjunctions: R^2 |u|^2 / xi^2 with R^2 = max K(x, x), |u|^2 the sum of L(v)
-//! score(v) over the support vectors v of u, and xi = min y score(x). All numbers are exact integers.
+//! Novikoff's bound on the mistakes of the kernel perceptron, in the space of all conjunctions: R^2 |u|^2 / xi^2, where
+//! R^2 = max K(x, x), |u|^2 is the sum of L(v) score(v) over the support vectors v of u with labels L(v), and xi = min
+//! y score(x). All numbers are exact integers.
 //!
-//! Any strict separator bounds the mistakes of any run. If a positive example lies on the final hyperplane, xi = 0. A
-//! copy of the hypothesis then learns for a few more passes, also from scores of 0, as for linear weights. The counts
-//! of the run do not include these passes.
+//! Any strict separator bounds the mistakes of any run from an empty support. If a positive example lies on the final
+//! hyperplane, xi = 0. A copy of the hypothesis then learns on, also from scores of 0, for at most 2 p + 10 passes if
+//! the run made p, as for linear weights. The counts of the run do not include these passes.
 
 use num_bigint::{BigInt, BigUint};
 

@@ -2,9 +2,9 @@
 //! The exact score of x is the sum of L(v) K(v, x) over the support vectors v with labels L(v).
 //!
 //! The bit kernels compare an example with the support vectors block by block. Without a limit on literals, they also
-//! sum the powers of two, in limbs of 64 bits; with a limit, a histogram counts the shared literals. Only the sum
-//! over the limbs or the histogram needs wide integers, and the number of its terms does not depend on the number of
-//! support vectors.
+//! sum the powers of two, in limbs of [`LIMB_BITS`](crate::bits::LIMB_BITS) bits; with a limit, a histogram counts the
+//! shared literals. Only the sum over the limbs or the histogram needs wide integers, and the number of its terms does
+//! not depend on the number of support vectors.
 
 use std::ops::Range;
 

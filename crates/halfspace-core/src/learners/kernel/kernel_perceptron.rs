@@ -1,4 +1,5 @@
-//! The kernel perceptron over all conjunctions: on a mistake, the example joins the support vectors.
+//! The learner `kernel-perceptron`: a perceptron over all conjunctions. On a mistake, the example joins the support
+//! vectors.
 //!
 //! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line learning
 //! algorithms" (2005), section 2. The algorithm equals the perceptron from w = 0 in the space with one coordinate per
@@ -7,8 +8,8 @@
 //! conjunctions that v and x both satisfy. The prediction is +1 if and only if the score is >= 0. The scores are
 //! integers of any size, because f64 loses the sign from n = 54 on and the score itself from n = 1024 on.
 //!
-//! The price of the expressive power is a larger number of mistakes. Theorem 4 of the paper gives a target of a
-//! single conjunction, and examples on which the algorithm makes exponentially many mistakes in n. The module
+//! Novikoff's bound holds in this space, but it can be exponential in n: Theorem 4 of the paper gives a single
+//! conjunction as target, and examples on which the algorithm makes exponentially many mistakes. The module
 //! `constructions` builds them.
 //!
 //! | parameter | default | meaning |

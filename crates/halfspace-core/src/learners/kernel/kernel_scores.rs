@@ -1,9 +1,10 @@
 //! A cache of the scores of examples under a growing list of support vectors.
 //!
-//! A learner reads the same examples in every pass while its list only grows. The cache stores the score of an
-//! example and how many support vectors it includes, so an update adds only the newer ones. Over any number of
-//! passes, each pair of example and support vector is compared once. The key is the bits of the example, so neither
-//! the order nor the source of the examples matters.
+//! A learner reads the same examples in every pass while its list only grows. The cache stores the score of an example
+//! and how many support vectors it includes, so only the newer ones have to be added. Each pair of example and support
+//! vector is then compared once, however many passes there are. Examples for which the cache has no space are scored
+//! anew each time, and so are all while the support vectors are few. The key is the bits of the example, so neither the
+//! order nor the source of the examples matters.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;

@@ -1,12 +1,13 @@
-//! Winnow over all nonempty monotone monomials of the features, which learns DNF formulae as disjunctions of
-//! monomials.
+//! The learner `kernel-winnow`: Winnow over all nonempty monotone conjunctions of the features, which learns a monotone
+//! DNF as a disjunction of conjunctions.
 //!
 //! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for on-line learning
-//! algorithms", section 4. Over N = 2^n - 1 monomials, Theorem 2 bounds the mistakes on a monotone DNF polynomially.
-//! Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless all of #P has polynomial
-//! algorithms. For small examples the simulation is still feasible: an example with `a` active features has `2^a - 1`
-//! true monomials, and this module decides it exactly in about `a 2^a` steps. Data with more than `max_active` active
-//! features in an example are refused before the run.
+//! algorithms", section 4. With N = 2^n - 1 conjunctions as features, Theorem 2 bounds the mistakes on a monotone DNF
+//! polynomially. Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless all of #P has
+//! polynomial algorithms. For small examples the simulation is still feasible: an example with `a` active features has
+//! `2^a - 1` true conjunctions, and this module decides it exactly in about `a 2^a` steps. Data with more than
+//! `max_active` active features in an example, and generated data of more than `max_active` features, are refused
+//! before the run.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

@@ -1,9 +1,9 @@
-//! The weights of Winnow over all nonempty monotone monomials, stored as a support of examples.
+//! The weights of Winnow over all nonempty monotone conjunctions, stored as the examples that were learnt.
 //!
-//! The exponent of a monomial is the number of promotions minus demotions of the examples for which it is true. The
-//! learnt examples with their net counts therefore determine all weights, and no memory per monomial is needed. To
-//! decide an example with `a` active features, the support is projected onto them. Sums over supersets in the cube of
-//! `2^a` subsets then give the exponent of every true monomial in `a 2^a` steps.
+//! The exponent of a conjunction is the number of promotions minus demotions of the examples that satisfy it. The
+//! learnt examples with their net counts therefore determine all weights, and no weight is stored. To decide an example
+//! with `a` active features, the learnt examples are projected onto them. Sums over supersets in the cube of `2^a`
+//! subsets then give the exponent of every true conjunction in `a 2^a` steps.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Kernels over conjunctions: the kernel perceptron and kernel Winnow, with exact integer scores.
+//! The kernel perceptron and kernel Winnow, whose features are all conjunctions of the given features. Sums are exact.
 
 pub mod active_counts;
 pub mod conjunction_kernel;

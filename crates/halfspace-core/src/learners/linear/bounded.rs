@@ -1,7 +1,7 @@
 //! Weights in [0, 1] with a constant inhibition: the hypothesis of the bounded perceptron.
 //!
-//! This file owns the score, the weight update and the check of the ranges; `bounded_perceptron.rs` decides when to
-//! update. The weights are real by definition, so each sum follows the order of the coordinates, and every machine
+//! This file holds the score, the weight update and the check of the ranges; `bounded_perceptron.rs` decides when to
+//! update. The numbers are floating point, so each sum is added in the order of the coordinates, and every machine
 //! computes the same result.
 
 use crate::bits::WORD_BITS;

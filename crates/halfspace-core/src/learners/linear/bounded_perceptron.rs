@@ -7,13 +7,14 @@
 //! the ends of the range.
 //!
 //! Senn and Fusi prove convergence on examples that a hyperplane through the origin separates, if the inhibition g is
-//! above 0 and eta and the threshold are sufficiently small. The theorem bounds no number of mistakes, and
-//! "sufficiently small" depends on the data. The result therefore states whether g lies between 0 and 1, and whether
-//! eta and the threshold are at most 0.01. Without inhibition every score is at least -threshold, and with g >= 1 no
-//! score exceeds -threshold; in these two cases the result claims nothing.
+//! above 0 and eta and the threshold are sufficiently small. They bound no number of mistakes, and "sufficiently small"
+//! depends on the data. A result refers to the theorem only if g lies between 0 and 1 and neither eta nor the threshold
+//! exceeds 0.01, and otherwise names the assumption that is not met: without inhibition no score is below -threshold,
+//! and with g >= 1 none is above it.
 //!
-//! An example without an active feature has the score -threshold after every update, so its prediction is always +1
-//! if the threshold is 0, and always -1 otherwise.
+//! An example without an active feature has the score -threshold whatever the weights are, so its prediction is always
+//! +1 if the threshold is 0, and always -1 otherwise. If one is misclassified, the result says that the theorem does
+//! not cover the run.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

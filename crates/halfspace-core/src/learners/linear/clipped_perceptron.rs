@@ -1,10 +1,10 @@
-//! The learner `clipped-perceptron` (CP+R): the perceptron rule on hidden integer states, with reinforcement. The
-//! binary weights are the signs of these states.
+//! The learner `clipped-perceptron` (CP+R): the perceptron rule on one integer per binary weight, with reinforcement.
+//! The weight is the sign of its integer, the state: see `hidden_states.rs`.
 //!
-//! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136 (2009) 902-916. On
-//! a mistake on the example u, `states += 2u`. After every presentation, each state moves by 2 away from zero with
-//! probability `reinforcement sqrt(2 / (pi n))`. This changes no weight, so the hypothesis is constant between two
-//! mistakes and the confidence rule `anytime` holds.
+//! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136 (2009) 902-916. No
+//! theorem is claimed. On a mistake on the half-space example u, all states change by 2u. After every example, mistaken
+//! or not, each state moves by 2 away from zero with probability `reinforcement sqrt(2 / (pi n))`. Such a move changes
+//! no weight, so the hypothesis is constant between two mistakes and the confidence rule `anytime` holds.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

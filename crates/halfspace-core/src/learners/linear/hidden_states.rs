@@ -1,12 +1,13 @@
-//! Hidden states: one odd whole number per binary weight, whose sign is the weight.
+//! The states of a learner of binary weights: one odd integer per weight, whose sign is the weight. The papers call
+//! them hidden states, because predictions depend on their signs only.
 //!
-//! Each example on which a learner updates moves the states, and only a state far from zero keeps its weight against
-//! several examples that disagree. The learners `sbpi` and `clipped-perceptron` share these updates and decide when
-//! to apply them.
+//! Each example on which a learner updates moves the states. A state far from zero keeps its sign even if several such
+//! examples disagree with it. The learners `sbpi` and `clipped-perceptron` share these moves and decide when to make
+//! them.
 //!
 //! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with binary
-//! synapses", PNAS 104 (2007) 11079-11084. The states of the paper are bounded. Here they are 64-bit numbers, which
-//! no run is long enough to overflow.
+//! synapses", PNAS 104 (2007) 11079-11084. The states of the paper are bounded. Here they are 64-bit numbers, which no
+//! run is long enough to overflow.
 
 use crate::bits::{self, BitVector, WORD_BITS};
 

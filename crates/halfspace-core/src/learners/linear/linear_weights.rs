@@ -1,8 +1,8 @@
 //! Linear threshold weights: the state and the hypothesis of the perceptron and related learners.
 //!
-//! Integer weights over Boolean examples decide in integers. Real weights decide in f64: those over real examples,
-//! those of the perspectron, and those whose first values are no whole multiples of the learning rate. A real sum has
-//! the order of [`RealColumn`], with the bias last.
+//! Integer weights over Boolean examples decide in integers. Real weights decide in f64. These are the weights over
+//! real examples, those of the perspectron, and those whose first values are not whole multiples of the learning rate.
+//! A sum of reals is added in the order of [`RealColumn`], with the bias last.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
-//! Learners that add examples to weights: the perceptron, the perspectron, the pocket algorithm, and the learners
-//! with bounded or binary weights.
+//! Learners that add examples to weights: the perceptron, the pocket algorithm, the perspectron, the bounded
+//! perceptron, and two learners of binary weights (SBPI and the clipped perceptron).
 //!
-//! The folder also holds the linear weights as a hypothesis, the reading of a bit as a number, and Novikoff's bound.
+//! The folder also holds linear weights as a hypothesis, the numbers that bits stand for, and Novikoff's bound.
 
 pub mod bounded;
 pub(crate) mod bounded_perceptron;

@@ -1,10 +1,10 @@
-//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and xi = min y <u, x>, including
-//! the bias coordinate. Integer weights are compared in integers.
+//! Novikoff's bound on the mistakes of a run, computed from a separator u: R^2 |u|^2 / xi^2 with R = max |x| and xi =
+//! min y <u, x>, including the bias coordinate. With integer weights, bound and mistakes are compared in integers.
 //!
-//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights classify a score of 0 as
-//! positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
-//! copy of the weights learns for a few more passes, also from products of 0. The counts of the run do not include
-//! these passes.
+//! Any strict separator u bounds the mistakes of any run from w = 0. But the final weights of a run classify a score of
+//! 0 as positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
+//! copy of the weights learns on, also from products of 0, until it separates strictly. It gives up after 2 p + 10
+//! passes if the run made p. The counts of the run do not include these passes.
 
 use num_bigint::BigUint;
 

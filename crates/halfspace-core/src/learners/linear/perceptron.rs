@@ -1,8 +1,8 @@
-//! The perceptron: on a mistake, w += eta y x.
+//! The learner `perceptron`: on a mistake, w += eta y x.
 //!
 //! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962). If the data are separable
 //! with margin gamma > 0 and lie within radius R, a run from w = 0 makes at most (R / gamma)^2 mistakes. A converged
-//! run computes this bound from its own separator and compares it with its mistakes.
+//! run computes this bound from the hyperplane that it found and compares it with its mistakes.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The perspectron: a perceptron for noisy labels, which weighs each example by the inverse of its margin.
+//! The learner `perspectron`: a perceptron for noisy labels, which weighs each example by the inverse of its margin.
 //!
 //! G. Chandrasekaran, V. Kontonis, K. Stavropoulos, K. Tian, "Learning noisy halfspaces with a margin: Massart is no
 //! harder than random" (2024). Some unit vector u has |u.x| >= rho |x| for all examples x. A label differs from the
@@ -7,20 +7,20 @@
 //!
 //! w += lambda (y - (1 - 2 eta) s) x / (|w.x| + rho |x|), where lambda = rho^2 epsilon / 2.
 //!
-//! A correctly classified example thus strengthens its prediction a little, and a mistake weakens its prediction
-//! more.
+//! So a correctly classified example strengthens its prediction a little, and a mistake weakens its prediction more.
 //!
-//! The proof is short. Let x have norm 1, let v = ((1 - 2 eta) s - y) (w.x - u.x) / (|w.x| + rho), and let
-//! b = 1 - 2 eta(x) >= 1 - 2 eta be the mean of y sgn(u.x). If s = sgn(u.x), the mean of v is (1 - 2 eta - b)
-//! (|w.x| - |u.x|) / (|w.x| + rho) >= 1 - 2 eta - b. Otherwise it is (1 - 2 eta + b) (|w.x| + |u.x|) /
-//! (|w.x| + rho) >= 1 - 2 eta + b. Both right sides are the mean of 1 - 2 eta - y s, so the mean of v over fresh
-//! examples is at least twice the excess of the error of w over eta. The sum of v over T steps of length at most
-//! 2 lambda / rho is at most 1 / (2 lambda) + 2 lambda T / rho^2, as for every gradient descent. With this lambda,
-//! the expected number of mistakes on T fresh examples is at most eta T + epsilon T / 2 + 1 / (2 rho^2 epsilon). From
-//! T = 1 / (rho epsilon)^2 on, the mean error of the hypotheses is at most eta + epsilon.
+//! The proof is short. Let x have norm 1, let v = ((1 - 2 eta) s - y) (w.x - u.x) / (|w.x| + rho), and let b = 1 - 2
+//! eta(x) >= 1 - 2 eta be the mean of y sgn(u.x). If s = sgn(u.x), the mean of v is (1 - 2 eta - b) (|w.x| - |u.x|) /
+//! (|w.x| + rho) >= 1 - 2 eta - b. Otherwise it is (1 - 2 eta + b) (|w.x| + |u.x|) / (|w.x| + rho) >= 1 - 2 eta + b.
+//! Both right sides are the mean of 1 - 2 eta - y s, so the mean of v over fresh examples is at least twice the excess
+//! of the error of w over eta. The sum of v over T steps of length at most 2 lambda / rho is at most 1 / (2 lambda) + 2
+//! lambda T / rho^2, as for every gradient descent. With this lambda, the expected number of mistakes on T fresh
+//! examples is at most eta T + epsilon T / 2 + 1 / (2 rho^2 epsilon). From T = 1 / (rho epsilon)^2 on, the expected
+//! mean error of the hypotheses is at most eta + epsilon. This is the theorem.
 //!
 //! An example changes v / 2 minus the mistake by at most 2 / rho + 1. For a bound that fails with probability delta,
-//! the inequality of Azuma and Hoeffding therefore adds (2 / rho + 1) sqrt(T ln(1 / delta) / 2).
+//! the inequality of Azuma and Hoeffding therefore adds (2 / rho + 1) sqrt(T ln(1 / delta) / 2). A result states this
+//! bound for delta = 10^-6.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! How linear weights read a Boolean example: the number that stands for each bit.
+//! The reading of linear weights: which numbers the bits 0 and 1 stand for.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,16 @@
-//! SBPI, a perceptron inspired by belief propagation. A wrong example moves all hidden states; a barely right one
-//! moves some of them away from zero.
+//! The learner `sbpi`, a perceptron inspired by belief propagation: it keeps one odd integer per binary weight, the
+//! state, whose sign is the weight. A mistake moves all states, and an example that is only just right moves some of
+//! them away from zero.
 //!
 //! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with binary
-//! synapses", PNAS 104 (2007) 11079-11084. Each binary weight is the sign of a hidden odd number. D is the product of
-//! the weights and the half-space example u. It is odd, because an even number of features gets a further feature 1
-//! with the weight 1.
+//! synapses", PNAS 104 (2007) 11079-11084. No theorem is claimed. D is the product of the weights and the half-space
+//! example u. It is made odd: if the number of features is even, an example counts a further feature 1 (-1 if it was
+//! reflected) with the weight 1.
 //!
-//! - If D < 0, the example is a mistake and states += 2u.
-//! - If D = 1, then with probability `reinforcement` the states whose weights agree with the example move by 2 away
-//!   from zero. This changes no weight, so the hypothesis is constant between two mistakes and the rule `anytime`
-//!   applies.
+//! - If D < 0, the example is a mistake and all states change by 2u.
+//! - If D = 1, the example is only just right. Then with probability `reinforcement` the states whose weights agree
+//!   with it move by 2 away from zero. This changes no weight, so the hypothesis is constant between two mistakes and
+//!   the confidence rule `anytime` applies.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

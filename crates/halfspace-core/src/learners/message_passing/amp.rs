@@ -1,8 +1,9 @@
 //! The learner `amp`: approximate message passing finds binary weights with few examples.
 //!
-//! This file owns the catalogue entry, the budget parameters and the [`Rule`] of the search; the algorithm and its
-//! sources are in `search.rs`. The search reads the whole sample in each pass. The number of examples that it needs
-//! is close to the smallest number that determines the weights.
+//! The algorithm and its sources are in `search.rs`; this file holds the catalogue entry, the parameters of the budget
+//! and the [`Rule`] of the search. The search reads the whole sample in each pass. In the limit of large n it finds
+//! hidden weights from about 1.493 n uniform examples on (Barbier and others, see `search.rs`), where 1.245 n determine
+//! them.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -10,7 +11,7 @@
 //! | `restarts` | 0 | further starts from random weights |
 //!
 //! Restarts hardly help, because where a search starts has little influence: measured at n = 1001, all successes came
-//! before the first restart. The default is therefore one start.
+//! before the first restart.
 //!
 //! A run ends as `consistent` only after a pass that counted no mistake of the weights in exact integer arithmetic.
 //! If it starts from a model, it tests the weights of that model first.

@@ -1,15 +1,18 @@
-//! The learner `auto`: tries several learners of binary weights until one of them finds consistent weights.
+//! The learner `auto`: tries several learners of binary weights in turn, until one finds weights that fit every
+//! example. If none does, it answers with the weights that made the fewest errors.
 //!
-//! This file owns the order of the stages, their budgets and the best hypothesis of all. The stages are:
+//! This file holds the order of the stages and their budgets:
 //!
-//! - Message passing comes first, because it needs the fewest examples of hidden weights.
-//! - Message passing with slow reinforcement and leaning starts finds weights that the first stage misses when there
-//!   are barely enough examples. Each start takes another course.
-//! - The on-line rule SBPI updates on single examples.
-//! - Focusing belief propagation learns random labels.
+//! 1. Message passing without reinforcement, as in the learner `amp`, which needs the fewest examples of hidden
+//!    weights.
+//! 2. Message passing with slow reinforcement, from up to 15 starts that each take another course (the leaning starts
+//!    of `search.rs`). It finds weights that stage 1 misses when there are barely enough examples.
+//! 3. The on-line learner SBPI, from two starts of 100 passes each. It updates on single examples, and also fits random
+//!    labels if they are few.
+//! 4. Focusing belief propagation, from one start. It fits random labels that are too many for the other stages.
 //!
-//! The first stage draws the same random numbers as the learner `amp`, so every target that `amp` finds with its
-//! default budget is found here as well.
+//! Stage 1 draws the same random numbers as `amp`, so every target that `amp` finds with its default budget is found
+//! here as well. The theorem of `amp` therefore holds for `auto` too; none is claimed for the later stages.
 //!
 //! ```
 //! use halfspace_core::learners::catalogue::find;

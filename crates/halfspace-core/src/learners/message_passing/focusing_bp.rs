@@ -1,5 +1,6 @@
-//! Focusing belief propagation: message passing for several coupled copies of the weights, which attract each other.
-//! It is for samples with random labels, also where `reinforced-amp` fails. The algorithm is in `search.rs`.
+//! The learner `focusing-bp`: message passing for several coupled copies of the weights, which attract each other. It
+//! is for random labels, and from about 0.73 of them per weight on it finds weights more often than `reinforced-amp`.
+//! No theorem is claimed. The algorithm and its source are in `search.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -7,7 +8,7 @@
 //! | `restarts` | 5 | further random starts |
 //! | `step` | 0.0005 | increase of rho per iteration, which strengthens the attraction |
 //!
-//! A smaller step takes longer and finds more.
+//! A run with a smaller step takes longer and finds weights more often.
 //!
 //! ```
 //! use halfspace_core::bits::BitMatrix;

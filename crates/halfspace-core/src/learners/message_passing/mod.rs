@@ -1,7 +1,7 @@
-//! Learners that search for consistent binary weights by message passing.
+//! Learners that search by message passing for binary weights that fit every example.
 //!
-//! The folder holds approximate message passing with its reinforced and its focusing variant, and the learner `auto`,
-//! which runs several searches. The thresholds on the number of examples per weight come from statistical physics.
+//! The folder holds approximate message passing (AMP) with its reinforced and its focusing variant, the learner `auto`,
+//! which tries several learners in turn, and known thresholds on the number of examples per weight.
 
 pub mod amp;
 pub mod auto;

@@ -1,6 +1,6 @@
-//! Thresholds on the number of examples per dimension, for samples labelled by hidden binary weights and for random
-//! labels. With them, the remark about a run says whether its sample determines the weights and whether a learner can
-//! find them.
+//! Thresholds on the number of examples per weight: for samples that hidden binary weights label, and for random
+//! labels. From them, the remark about a run says whether its sample determines the weights and whether a learner can
+//! be expected to find them.
 //!
 //! More than about 1.245 n uniform examples determine the hidden weights. This is a result of statistical physics: G.
 //! Gyorgyi, "First-order transition to perfect generalization in a neural network with binary synapses", Phys. Rev. A

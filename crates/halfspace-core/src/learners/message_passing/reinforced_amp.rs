@@ -1,5 +1,6 @@
-//! Reinforced AMP: message passing that amplifies its present tendency. It is for samples with many consistent binary
-//! weights and for samples with random labels. The algorithm is in `search.rs`.
+//! The learner `reinforced-amp`: message passing that pulls each weight towards its current sign. It is for samples
+//! that many binary weights fit, such as those with random labels. No theorem is claimed. The algorithm and its source
+//! are in `search.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

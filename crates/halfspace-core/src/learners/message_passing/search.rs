@@ -1,12 +1,13 @@
-//! Approximate message passing (AMP) for binary weights. The search condenses the messages between examples and
-//! weights into two numbers per example and two per weight, and improves these numbers in turn.
+//! Approximate message passing (AMP) for binary weights, the search behind `amp`, `reinforced-amp`, `focusing-bp` and
+//! two stages of `auto`. It condenses the messages between examples and weights into a few numbers per example and per
+//! weight, and improves these in turn.
 //!
 //! D. L. Donoho, A. Maleki, A. Montanari, "Message-passing algorithms for compressed sensing", PNAS 106 (2009)
-//! 18914-18919. For this perceptron: J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova, "Optimal errors
-//! and phase transitions in high-dimensional generalized linear models", PNAS 116 (2019) 5451-5460. The half-space
-//! examples u are the rows of U, and m are the posterior means of the weights. N is n for odd n and n + 1 for even n,
-//! where an input that is always 1 with the weight 1 is added. The functions phi and Phi are the density and the
-//! distribution function of the normal distribution. An iteration computes
+//! 18914-18919. For this perceptron: J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova, "Optimal errors and
+//! phase transitions in high-dimensional generalized linear models", PNAS 116 (2019) 5451-5460. The half-space examples
+//! u are the rows of U, and m are the posterior means of the weights. N is n for odd n and n + 1 for even n, where an
+//! input that is always 1 with the weight 1 is added. The functions phi and Phi are the density and the distribution
+//! function of the normal distribution. An iteration computes
 //!
 //! V = sum (1 - m^2) / N, omega = U m / sqrt(N) - V g, z = omega / sqrt(V), g = phi(z) / (sqrt(V) Phi(z)),
 //! A = sum g (g + omega / V) / N, B = U^T g / sqrt(N) + A m, m = tanh(B)
@@ -15,19 +16,21 @@
 //! r = 1 - (1 - rho)^t rises from 0. The search then settles even if there are many solutions (A. Braunstein, R.
 //! Zecchina, "Learning by message passing in networks of discrete synapses", Phys. Rev. Lett. 96 (2006) 030201).
 //!
-//! Focusing belief propagation (C. Baldassi et al., "Unreasonable effectiveness of learning neural networks", PNAS
-//! 113 (2016) E7655-E7662) searches for dense regions of solutions. y coupled copies of the weights with the same
-//! messages attract each other through a common centre, which adds atanh(c tanh((y - 1) atanh(c tanh D))) to the
-//! field D of the data, where c = tanh(gamma). The schedule is c^2 = rho and y = 1 + 1 / (1 - rho), where rho rises
-//! in equal steps. Each field is the mean of the new and the previous one, because undamped fields oscillate.
+//! Focusing belief propagation (C. Baldassi et al., "Unreasonable effectiveness of learning neural networks", PNAS 113
+//! (2016) E7655-E7662) searches for dense regions of solutions. y coupled copies of the weights with the same messages
+//! attract each other through a common centre, which adds atanh(c tanh((y - 1) atanh(c tanh D))) to the field D of the
+//! data, where c = tanh(gamma). The schedule is c^2 = rho and y = 1 + 1 / (1 - rho), where rho rises in equal steps up
+//! to 0.85. There the search from this start ends. Each field is the mean of the new and the previous one, because
+//! undamped fields oscillate.
 //!
-//! A leaning start adds a field of constant size in the direction of the random start for some iterations. The later
-//! course of the search then depends on the start, which a plain search forgets.
+//! Focusing and the second stage of `auto` begin with a *leaning start*: for 60 iterations, a field of constant size in
+//! the direction of the random start is added. The later course of the search then depends on the start, which a plain
+//! search forgets.
 //!
-//! An iteration is one pass over the packed examples, which also tests the candidate. The state has one number per
-//! example and a few per weight. In the two matrix products, means and pulls g are whole numbers, so the sums are the
-//! same in every order and on every machine. A mean has 30 binary places minus those of n. The unit of a pull is
-//! about 2^-24 of the largest possible pull of the pass.
+//! An iteration is one pass over the examples, which also tests the candidate. The state has one number per example,
+//! the pull g, and a few per weight. In the two matrix products, means and pulls are rounded to whole numbers of units,
+//! so the sums are the same in every order and on every machine. The unit of a mean is 2^k / 2^30 for the smallest
+//! power 2^k that is at least n, and the unit of a pull is about 2^-24 of the largest possible pull of the pass.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,10 @@
 //! Decides whether a short disjunction of features labels the examples, as Winnow's bound assumes.
 //!
-//! A feature that is active in a negative example cannot be in the disjunction; the others are the candidates.
-//! Whether a few of them hit every positive example is the hitting set problem. The search runs on a small subset of
-//! the positive examples, in a bounded number of steps. Each answer is tested on all examples, and the positive ones
-//! that it misses join the subset. If the subset has no small hitting set, neither has the whole sample.
+//! A feature that is active in a negative example cannot be in the disjunction; the others are the candidates. Whether
+//! a few of them hit every positive example is the hitting set problem. The search runs on a small subset of the
+//! positive examples. Each answer is tested on all examples, and some of the positive ones that it misses join the
+//! subset. If the subset has no small hitting set, neither has the whole sample. Passes, steps and the subset are
+//! bounded, and beyond a bound the verdict is open.
 //!
 //! Winnow uses the [`DisjunctionVerdict`] to check the assumption of its bound.
 

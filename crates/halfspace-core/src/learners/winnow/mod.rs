@@ -1,17 +1,17 @@
-//! Winnow: a learner that multiplies and divides its weights and never adds to them.
+//! The learner `winnow`: it multiplies and divides its weights and never adds to them.
 //!
 //! N. Littlestone, "Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm",
 //! Machine Learning 2 (1988). The form is that of section 1 of R. Khardon, D. Roth and R. Servedio,
 //! "Efficiency versus convergence of Boolean kernels for on-line learning algorithms".
 //!
-//! Every feature starts with weight 1. Winnow reads bit 1 as 1 and bit 0 as 0, and predicts an example positive if
-//! the weights of its active features sum to theta or more. A mistake changes each of these weights: it is divided by
-//! alpha if a negative example was predicted positive (*demotion*), and multiplied by alpha if a positive one was
-//! predicted negative (*promotion*). Irrelevant features therefore have only a logarithmic cost: Theorem 2 bounds the
-//! mistakes on a monotone disjunction of k among N features.
+//! Every feature starts with weight 1. Winnow reads bit 1 as 1 and bit 0 as 0, and predicts an example positive if the
+//! weights of its active features sum to theta or more. A mistake changes each of these weights: it is divided by alpha
+//! if a negative example was predicted positive (*demotion*), and multiplied by alpha if a positive one was predicted
+//! negative (*promotion*). By Theorem 2 of the second paper, the mistakes on a monotone disjunction of k among N
+//! features grow only with the logarithm of N ([`winnow_bound`]).
 //!
-//! A weight is stored as its exponent, so every comparison is exact for any alpha, and alpha is exactly the written
-//! decimal.
+//! Only the exponent of a weight is stored, and alpha is exactly the decimal that you write, so every comparison is
+//! exact for any alpha.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

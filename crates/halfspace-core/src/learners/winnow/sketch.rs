@@ -1,7 +1,7 @@
-//! The powers of Winnow in 16 bits. Sums of them confirm most labels, many times as fast as sums in 64 bits.
+//! Winnow's weights rounded to 16 bits. Sums of them confirm most labels, many times as fast as sums in 64 bits.
 //!
-//! Each power is rounded down to a multiple of `2^shift` units, so the true sum lies between the sum of the rounded
-//! powers and that sum plus `2^shift` units per active feature.
+//! Each power is rounded down to a multiple of `2^shift` units, so the true sum exceeds the sum of the rounded powers
+//! by less than `2^shift` units per active feature. A power that reaches the threshold alone is capped there.
 
 use std::ops::Range;
 

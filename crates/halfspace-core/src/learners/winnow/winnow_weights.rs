@@ -1,4 +1,4 @@
-//! The weights of Winnow: whole exponents of one base, with exact decisions.
+//! The weights of Winnow: powers of one base with whole exponents, and exact decisions.
 //!
 //! Feature i has the weight alpha^e_i. Each exponent is stored together with its power in fixed point
 //! ([`crate::learners::arithmetic::power_scale`]), which decides most comparisons. Sums in integers of unlimited size

@@ -1,7 +1,7 @@
 //! The catalogue of learners.
 //!
-//! To add a learner, add one file with its [`LearnerEntry`] and one line of [`CATALOGUE`]. No other code depends on
-//! its name.
+//! To add a learner, add a file with its [`LearnerEntry`], declare it in its folder, and add a line to [`CATALOGUE`].
+//! No code that trains, serves or describes learners depends on their names.
 
 use crate::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
 use crate::learners::engine::entry::LearnerEntry;

@@ -1,4 +1,4 @@
-//! The decision of a hypothesis on one example, and the score behind it, which is exact wherever the weights are.
+//! The decision of a hypothesis on one example, with its score. The score is exact unless the weights are real.
 
 use std::cmp::Ordering;
 

@@ -1,8 +1,8 @@
-//! Hypotheses of all kinds of learner, and their decisions on examples.
+//! The hypotheses of all learners, and their decisions on examples.
 //!
 //! A [`Hypothesis`] contains everything that a prediction needs. Each kind of weights has a file of its own with the
-//! arithmetic of its score; this file selects the kind and owns the decision of binary weights. Only the rules of the
-//! learners change a hypothesis.
+//! arithmetic of its score; this file selects the kind and decides for binary weights. Only the rules of the learners
+//! change a hypothesis.
 
 use std::ops::Range;
 

@@ -1,12 +1,12 @@
-//! Learners: pure functions of examples, parameters, a random generator and a run.
+//! The learners and what they share. What a learner does depends only on the examples, the parameters, the random
+//! generator and the run that it is given.
 //!
 //! - [`drift`], [`linear`], [`winnow`], [`kernel`] and [`message_passing`] hold the learners, one file each.
 //! - [`catalogue`] lists them.
-//! - [`engine`] defines a learner as a [`rule`](engine::rule) with an [`entry`](engine::entry), and runs it: in one
-//!   piece by [`train`](engine::train), or example by example in a [`session`](engine::session).
+//! - [`engine`] defines a learner as a [`rule`](engine::rule) with an [`entry`](engine::entry), and runs it: over a
+//!   whole sample in [`train`](engine::train), or example by example in a [`session`](engine::session).
 //! - [`sample`] holds the examples.
-//! - [`hypothesis`] is the answer of a learner, which [`predict`] and [`evaluate`](engine::evaluate) apply to
-//!   examples.
+//! - [`hypothesis`] is the answer of a learner, which [`predict`] and [`evaluate`](engine::evaluate) apply to examples.
 //! - [`arithmetic`] holds the exact numbers.
 //!
 //! The module has no clock, no async code, no SQL and no HTTP.

@@ -1,6 +1,6 @@
-//! What a training produces: one hypothesis for two classes, or a committee of one per class for more.
+//! What a training produces: one hypothesis, or for more than two classes a committee of one hypothesis per class.
 //!
-//! A [`Predictor`] decides on examples, and knows of its hypotheses only what every [`Hypothesis`] can tell.
+//! A [`Predictor`] decides on examples. It uses only what every kind of [`Hypothesis`] offers.
 
 use std::ops::Range;
 use std::slice;

@@ -1,9 +1,10 @@
-//! Powers in fixed point, rounded down. They decide most comparisons without large integers.
+//! Powers of one base in fixed point, rounded down. They decide most comparisons without large integers.
 //!
 //! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If a sum of
-//! these numbers reaches the threshold, so does the exact sum. If it lies below the threshold by more than the
-//! possible rounding error, the exact sum lies below too. The remaining cases are decided by
-//! [`crate::learners::arithmetic::power_sum`]. All arithmetic is in integers.
+//! these numbers reaches the threshold, so does the exact sum. If it lies below the threshold by more than the possible
+//! rounding error, the exact sum lies below too. The remaining cases are decided by
+//! [`crate::learners::arithmetic::power_sum`]. A power far above the threshold is capped, which changes no decision.
+//! All arithmetic is in integers.
 
 use num_bigint::BigUint;
 

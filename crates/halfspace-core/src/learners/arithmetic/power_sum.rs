@@ -1,9 +1,9 @@
-//! Exact sums of powers of one base, by which the multiplicative learners decide.
+//! Exact sums of powers of one base, by which Winnow and kernel Winnow decide.
 //!
-//! A weight is alpha^e with a whole exponent e, and only e is stored, so a weight that is promoted 50 times by 1.1
-//! and demoted 50 times is 1 again. A base is a decimal above 1 or a double, in the form of an odd whole number over
-//! a power of five, times a power of two. A sum of powers is therefore a whole number times known powers, and
-//! integers of unlimited size compare it with a decimal. No float decides.
+//! A weight is alpha^e with a whole exponent e, and only e is stored, so a weight that is promoted 50 times by 1.1 and
+//! demoted 50 times is 1 again. The base alpha is a decimal or a double above 1. Either equals an odd whole number over
+//! a power of five, times a power of two. A sum of powers is therefore a whole number times known powers, and integers
+//! of unlimited size compare it with a decimal. No float decides.
 
 use num_bigint::{BigInt, BigUint};
 use num_integer::gcd;

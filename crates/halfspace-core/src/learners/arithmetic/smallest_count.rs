@@ -1,7 +1,7 @@
 //! The search for the smallest count that satisfies a condition, in a bounded number of steps.
 //!
-//! A loop that counts upwards until rounded numbers satisfy its condition may never end. All such searches use this
-//! one instead, which ends after some dozens of steps even if no count satisfies the condition.
+//! A loop that counts upwards until rounded numbers satisfy its condition may never end. Searches for such a count use
+//! this one instead, which asks at most about 2 log2(limit) times, even if no count satisfies the condition.
 
 /// The largest run length. Up to here, run lengths are exact as doubles and as numbers of JSON.
 pub const RUN_LENGTH_MAX: u64 = (1 << 53) - 1;

@@ -1,4 +1,4 @@
-//! The error of Stirling's formula.
+//! The error of Stirling's formula for the logarithm of a factorial.
 
 use std::f64::consts::PI;
 

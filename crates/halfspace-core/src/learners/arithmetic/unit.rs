@@ -1,5 +1,5 @@
-//! The unit of weights that are whole multiples of a learning rate. They are learnt as whole numbers and shown as
-//! multiples of the decimal form of the rate.
+//! The unit of weights that are whole multiples of a learning rate. A learner computes with the multiples, which are
+//! whole numbers, and shows each times the decimal form of the rate.
 //!
 //! The mistakes of a perceptron that starts at weights 0 do not depend on the learning rate. In floating point they
 //! would, because three times 0.1 is not 0.3 there and a score of exactly 0 becomes a small number of either sign.

@@ -1,5 +1,5 @@
-//! Signed integers of a fixed number of words, for sums beyond 64 bits. Terms are added in place, without an
-//! allocation each.
+//! Signed integers of a fixed number of words, for sums beyond 64 bits. Terms are added in place, so no addition
+//! allocates memory.
 
 use num_bigint::BigInt;
 

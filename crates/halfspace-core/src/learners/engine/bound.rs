@@ -1,7 +1,7 @@
 //! A theorem's bound on the number of mistakes of a run.
 //!
-//! [`Bound`] holds the number of the theorem and the verdict for one run. The learners compute both themselves; the
-//! functions here turn large integers and rounded numbers into an `f64` for them.
+//! [`Bound`] holds the bound and the verdict for one run, both of which the learner computes. The functions here turn
+//! exact quotients and rounded results into the `f64` that is reported.
 
 use num_bigint::BigUint;
 

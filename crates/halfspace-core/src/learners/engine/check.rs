@@ -1,4 +1,4 @@
-//! The checks of a task before its run: data, stop conditions, hold-out, memory and parameters.
+//! The checks of a task before it runs: data, stop conditions, hold-out, memory and parameters.
 
 use crate::learners::engine::holdout::HeldOut;
 use crate::learners::engine::input::{Input, TaskError};

@@ -1,13 +1,13 @@
 //! Checkpoints of a training: the state of the train loop as bytes. A run that resumes from them ends with exactly
 //! the same result as the run that wrote them.
 //!
-//! The bytes contain the counts, the state of the rule, the best hypothesis so far, the random generators and the
-//! position in the examples. They are written between two calls of `RunState::learn`, or between two blocks under one
-//! hypothesis. They are valid only for the same task on the same examples in the same program version, which their
-//! owner must ensure.
+//! The bytes contain the counts, the mistake curve, the state of the rule, the best hypothesis so far, the random
+//! generators and the position in the examples. They are written between two calls of `RunState::learn`, between two
+//! blocks while a hypothesis is evaluated, or at the end. They are valid only for the same task on the same examples in
+//! the same program version, which their owner must ensure.
 //!
-//! Between two passes there is no state to write, and none is needed: a suspension does not interrupt a shuffle, so
-//! the next state belongs to the new pass.
+//! Between two passes there is no state to write, and none is needed: a suspension does not interrupt a shuffle, so the
+//! next state belongs to the new pass.
 
 use crate::bits::BitVector;
 use crate::learners::engine::phase::Best;

@@ -1,9 +1,8 @@
-//! A committee: a rule for many classes, made of one two-class rule per class.
+//! A committee: a rule for more than two classes, made of one two-class rule per class.
 //!
 //! Each member learns to tell its class from all others. Every example is shown to every member, which learns from it
-//! whenever its own decision is wrong, even where the committee is right. The committee predicts the class with the
-//! largest score, and the first of these if there are several. It knows no learner: its members are any
-//! [`MemberRule`]s.
+//! whenever its own decision is wrong, even if the committee is right. The committee predicts the class with the
+//! largest score, and the first such class in a tie. It works with any learner whose rule is a [`MemberRule`].
 //!
 //! R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
 

@@ -1,4 +1,4 @@
-//! Counts the errors of a hypothesis among examples, on one thread or with helpers.
+//! Counts the errors of a hypothesis on examples, on one thread or with helper threads.
 
 use crate::bits::{BLOCK_ROWS, BitVector};
 use crate::learners::engine::helpers;

@@ -1,6 +1,6 @@
 //! Evaluation of a hypothesis on labelled examples.
 //!
-//! This file owns the counts by label and prediction, and the list of the first wrong examples. The decisions come
+//! This file holds the counts by label and prediction, and the list of the first wrong examples. The decisions come
 //! from `predict.rs`.
 
 use serde::{Deserialize, Serialize};

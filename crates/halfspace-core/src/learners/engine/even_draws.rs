@@ -1,4 +1,5 @@
-//! Tests for examples that are too even for independent draws: too few repetitions, and rows in order.
+//! Tests whether examples are too regular for independent draws: too few of them repeat another, or the rows are in
+//! order.
 //!
 //! # Few duplicates
 //!

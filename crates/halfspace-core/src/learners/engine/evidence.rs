@@ -1,6 +1,6 @@
 //! Statistical evidence against the sampling that the client declares for a sample.
 //!
-//! This file owns the counts over a sample and the tests that refute a declaration. They can never prove one: in
+//! This file holds the counts over a sample and the tests that refute a declaration. They can never prove one: in
 //! particular, no test here shows that examples are independent.
 //!
 //! The tests on duplicates assume m independent examples that are uniform over N possible ones. Whatever the earlier
@@ -10,16 +10,16 @@
 //! examples and 2^(n - 1) for half-space examples of odd n; for even n there are more possible examples, so both
 //! bounds remain valid.
 //!
-//! The test is two-sided: an enumeration of all rows repeats nothing, and so many independent draws would have
-//! repeated some. [`super::even_draws`] bounds the probability of so few duplicates, and counts rows in order. The
-//! declaration is refuted if one of these probabilities is below [`FALSE_ALARM`].
+//! Too few duplicates are suspicious as well: a list of all possible rows repeats nothing, and so many independent
+//! draws would have repeated some. [`super::even_draws`] bounds the probability of so few duplicates and of rows in
+//! such an order. The declaration is refuted if one of these probabilities is below [`FALSE_ALARM`].
 //!
-//! Two further tests apply. The bits of uniform examples are fair coins (Hoeffding), and since a declared sampling
-//! has no noise, no row may appear with both labels.
+//! Two further tests apply. Under `uniform`, the bits are fair coins (Hoeffding). And since a declared sampling has no
+//! noise, no row may appear with both labels.
 //!
-//! Nothing here catches rows that are even in a way that leaves duplicates, bits and order plausible: each row beside
-//! its complement, a sequence of low discrepancy among very many possible rows, or a shuffled part of an enumeration
-//! that is small beside the square root of its size.
+//! Some regular samples pass all tests, because their duplicates, bits and order are plausible: each row beside its
+//! complement, a sequence of low discrepancy among very many possible rows, or a shuffled part of all rows that is
+//! small beside the square root of their number.
 
 use std::f64::consts::{LN_2, PI};
 use std::ops::ControlFlow;

@@ -1,11 +1,13 @@
-//! Helper threads, on which a run computes independent pieces.
+//! Helper threads, which share the work of a run.
 //!
 //! A run divides a part of its work into pieces and calls [`map`] or [`for_each`]. The calling thread takes one piece
-//! after another, and helpers do the same while seats are free. The results come back in the order of the pieces and
-//! callers combine them in that order, so the number of threads changes no result.
+//! after another, and helpers do the same, at most as many as the owner of the run allows at the moment
+//! ([`HelperSeats`]). The results come back in the order of the pieces and callers combine them in that order, so the
+//! number of threads changes no result.
 //!
-//! A helper leaves after its present piece if its seat is wanted or the run is paused. Pieces are therefore short:
-//! about [`PIECE_WORDS_MAX`] words of work at most. A helper that panics lets the calling thread panic.
+//! A helper leaves after its present piece if the owner wants its seat back or the run is paused. Pieces are therefore
+//! short: a piece processes about [`PIECE_WORDS_MAX`] machine words at most, which takes milliseconds. If a helper
+//! panics, so does the calling thread.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

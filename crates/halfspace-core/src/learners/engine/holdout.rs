@@ -1,13 +1,14 @@
 //! Selection of the held-out examples: a uniformly random subset of fixed size, drawn from the seed.
 //!
 //! The selection visits the examples in their order and holds each one out with probability (examples still needed) /
-//! (examples still to come). Every subset of that size is then equally likely, and memory does not grow with the
-//! sample. C. T. Fan, M. E. Muller and I. Rezucha, Development of sampling plans by using sequential (item by item)
-//! selection techniques and digital computers (1962).
+//! (examples still to come). Every subset of that size is then equally likely, and the selection needs no memory per
+//! example. A division into folds draws the fold of each example in the same way. C. T. Fan, M. E. Muller and I.
+//! Rezucha, Development of sampling plans by using sequential (item by item) selection techniques and digital computers
+//! (1962).
 //!
 //! The subset depends only on the seed and on the number of examples, so stored and generated examples give the same
-//! one. If the examples are independent draws of one distribution, so are the remaining ones, and the assumption of
-//! the confidence rules still holds.
+//! one. If the examples are independent draws of one distribution, so are the remaining ones, and the assumption of the
+//! confidence rules still holds.
 
 use rand::RngExt;
 

@@ -1,7 +1,8 @@
-//! The engine that all learners share: the trait of a rule, its entry, the train loop and the reports.
+//! The engine that all learners share: the trait of a rule, its catalogue entry, the train loop and the reports.
 //!
-//! A rule states how examples change a hypothesis. Everything else is the engine's: the passes, the order of the
-//! examples, the stop conditions, the checkpoints, the mistake curve and the sessions. It knows no learner.
+//! A rule says how examples change a hypothesis. The engine does everything else: the passes, the order of the
+//! examples, the stop conditions, the checkpoints, the mistake curve and the sessions. Apart from the confidence rule
+//! `exact`, which needs the Markov chain of Directed Drift, it knows no learner.
 
 pub mod assume;
 pub mod bound;

@@ -1,9 +1,8 @@
-//! Seeds and generators for every random choice of a run: one seed, one kind of generator, and one stream per
-//! purpose.
+//! Seeds and generators for every random choice of a run: one seed, and a stream of its own per purpose.
 //!
-//! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). The
-//! streams of different purposes have different seeds, so a learner that draws more numbers does not change the data
-//! that it is shown.
+//! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). Each
+//! purpose has its own seed, derived from the seed of the run, so a learner that draws more numbers does not change the
+//! data that it is shown.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

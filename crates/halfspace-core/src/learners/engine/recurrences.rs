@@ -6,10 +6,11 @@
 //! of hits reaches d, while that sum is at most mu, with probability at most `exp(d - mu - d ln(d / mu))`. Each d has
 //! the share `1 / (d (d + 1))` of [`FALSE_ALARM`], so the declaration may be judged after any example.
 //!
-//! The test is two-sided. If each kept row has a probability of at least 1 / K, then `exp(-l H) / prod(1 - p_i (1 -
-//! exp(-l)))` is a supermartingale in the hits H for l > 0. By Ville's inequality the hits are at most d, while the sum
-//! of the k / K is at least mu > d, with probability at most the same `exp(d - mu - d ln(d / mu))`. Without any hit,
-//! the product of the 1 - k / K is the exact probability. Rows in order are counted too: see [`super::even_draws`].
+//! Too few hits are suspicious as well. If each kept row has a probability of at least 1 / K, then
+//! `exp(-l H) / prod(1 - p_i (1 - exp(-l)))` is a supermartingale in the hits H for l > 0. By Ville's inequality the
+//! hits are at most d, while the sum of the k / K is at least mu > d, with probability at most the same
+//! `exp(d - mu - d ln(d / mu))`. Without any hit, the product of the 1 - k / K is the exact probability. Rows in order
+//! are counted too: see [`super::even_draws`].
 
 use std::collections::HashMap;
 use std::f64::consts::LN_2;

@@ -1,12 +1,12 @@
-//! A learner is a rule: how examples change a hypothesis.
+//! The rule of a learner: how examples change its hypothesis.
 //!
 //! Every [`Rule`] has a hypothesis and a state. How it learns is its [`Kind`]: an [`OnlineRule`] learns from one
 //! example at a time, and a [`SearchRule`] reads the whole sample under one hypothesis before it makes the next. An
 //! on-line rule that asks for further examples after a mistake is also a [`BatchRule`].
 //!
 //! Passes, stopping, tracing, progress and cancellation belong to the train loop
-//! ([`crate::learners::engine::train_loop`]). A rule knows nothing about them, so the same rule serves batch jobs and
-//! on-line sessions.
+//! ([`crate::learners::engine::train_loop`]). A rule is only told where a pass ends and what an evaluation found, so
+//! the same on-line rule serves trainings and sessions.
 
 use std::ops::Range;
 

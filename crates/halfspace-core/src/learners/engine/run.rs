@@ -1,6 +1,6 @@
 //! The interface between a run and its owner: limits, stop flag, counts, progress cells and checkpoints.
 //!
-//! A run has no clock. Its owner has one, and raises the flag when the time is over.
+//! A run has no clock. Its owner has one, and raises the stop flag when the time is over.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

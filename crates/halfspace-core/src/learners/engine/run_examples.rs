@@ -1,4 +1,4 @@
-//! The examples of a run: generated or stored, with or without a hold-out.
+//! The source of the examples of a run: generated or stored, with or without a hold-out.
 
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};

@@ -1,7 +1,8 @@
-//! The state of a run beside its rule: the counts, the limits, the confidence watch and the mistake curve.
+//! The state of a run apart from its rule: the counts, the limits, the watch of the confidence rule and the mistake
+//! curve.
 //!
-//! [`RunState`] shows examples to the rule, counts the results and decides when the run ends. It knows neither passes
-//! nor the source of the examples: the train loop applies it to passes, and a session to incoming examples.
+//! [`RunState`] shows examples to the rule, counts the results and decides when the run ends. It neither makes passes
+//! nor knows where the examples come from: the train loop applies it to passes, and a session to incoming examples.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
-//! On-line learning: a session answers examples one after another, however long it is interrupted between them.
+//! On-line learning: a session answers examples one after another, with pauses of any length in between.
 //!
-//! A session is a [`RunState`] without passes. Rule, watch and counts are those of the train loop, but the client
-//! sends the examples. A session can write and restore its state at any position, including a batch under way and the
-//! random generator, so an interrupted session gives the same answers as an uninterrupted one.
+//! A session is a [`RunState`] without passes. Rule, confidence rule and counts work as in the train loop, but the
+//! client sends the examples. A session can write and restore its state after any example, including an incomplete
+//! batch and the random generator, so an interrupted session gives the same answers as an uninterrupted one.
 
 use std::borrow::Cow;
 use std::fmt;

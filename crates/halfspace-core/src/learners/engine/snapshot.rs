@@ -1,4 +1,4 @@
-//! The binary format of a rule's state, in which sessions are stored and from which trainings resume.
+//! The binary format of the states that sessions store and from which trainings resume.
 //!
 //! A number takes eight bytes in little-endian order, and writer and reader agree on the order of the numbers. What
 //! follows from the parameters is left out, because a rule is first built from them and then restored.

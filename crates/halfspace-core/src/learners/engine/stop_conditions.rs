@@ -1,5 +1,5 @@
-//! The stop conditions of a task: their checks against the learner and the data, the confidence watch that they ask
-//! for, and the limits, completed by the learner's defaults.
+//! The stop conditions of a task: their checks against the learner and the data, the confidence rule that they ask for,
+//! and the limits, completed by the learner's defaults.
 
 use std::borrow::Cow;
 

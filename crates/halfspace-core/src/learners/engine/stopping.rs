@@ -1,4 +1,5 @@
-//! Confidence rules: the run length at which a learner may stop, and the confidence that it may claim.
+//! Confidence rules: after how many consistent examples in a row a learner may stop, and which confidence it may then
+//! claim.
 //!
 //! The run length is the number of consistent examples since the last mistake. A wrong hypothesis survives `r` fresh
 //! examples with probability at most `(1 - e)^r`, where `e` is the smallest error of any wrong hypothesis. But a run
@@ -8,8 +9,8 @@
 //! - `anytime` gives the k-th hypothesis the share `delta / (k (k + 1))`. The shares add up to `delta`.
 //! - `per-hypothesis` is the rule of Fang and Venkatesh. It gives `delta` to each hypothesis and therefore promises
 //!   nothing for a whole run.
-//! - `exact` uses the Markov chain that Directed Drift forms on fresh uniform-positive examples. The chain yields one
-//!   constant run length that keeps the error of a whole run.
+//! - `exact` uses the Markov chain that Directed Drift (algorithm D) forms on fresh uniform-positive examples, for n up
+//!   to 512. The chain yields one constant run length that keeps the error of a whole run at `delta`.
 //! - `pac` is `anytime` with a requested error in place of the smallest one. It accepts hypotheses with at most this
 //!   error, on independent examples of any distribution.
 //!

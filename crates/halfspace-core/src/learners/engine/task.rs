@@ -1,5 +1,5 @@
-//! A training task: the learner with its conditions, how its rule is built, and estimates of the memory that it
-//! needs.
+//! A training task: a learner with its conditions. This file also builds the rule of a task and estimates the memory
+//! that it needs.
 
 use std::sync::Arc;
 

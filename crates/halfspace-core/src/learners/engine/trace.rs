@@ -1,4 +1,4 @@
-//! The mistake curve of a run, thinned as it grows.
+//! The mistake curve of a run. It is thinned as it grows, so its size is limited.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The one train loop: passes, order, progress and the best hypothesis of every learner. What one block of examples
-//! does to the run is decided in [`crate::learners::engine::run_state`].
+//! The one train loop of all learners: passes, order, progress and the best hypothesis. What one block of examples does
+//! to the run is decided in [`crate::learners::engine::run_state`].
 
 use crate::bits::{BLOCK_ROWS, BitVector};
 use crate::learners::engine::phase::{Best, Phase, Wrong};

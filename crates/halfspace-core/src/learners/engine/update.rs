@@ -1,4 +1,4 @@
-//! What examples did to a rule.
+//! The effect of examples on a rule.
 
 use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::BlockCodes;

@@ -1,8 +1,8 @@
-//! Boolean blocks copied from a stream, so that several threads can read them at the same time. Samples in memory
+//! Copies of Boolean blocks of a stream, so that several threads can classify them at the same time. Samples in memory
 //! need no copy: see [`super::parts`].
 //!
-//! A copy is worth its time only if the hypothesis then computes for much longer. On a real block none computes long
-//! enough.
+//! A copy is worth its time only if classifying the block takes much longer than copying it. For real examples it never
+//! does.
 
 use crate::bits::{BLOCK_ROWS, BlockBuffer, words_for};
 use crate::learners::engine::helpers::are_worthwhile;

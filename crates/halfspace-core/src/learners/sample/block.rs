@@ -1,5 +1,5 @@
-//! A block of up to 64 examples in the form in which a rule reads them: features, labels, and which rows were
-//! reflected to become positive examples.
+//! A block of up to 64 examples in the form in which a rule reads them: the features, the labels, and a mask of the
+//! negative examples whose signs were reversed to make positive ones of them (reflected).
 
 use crate::bits::{BLOCK_ROWS, BitBlock, SparseBlock, WORD_BITS};
 

@@ -1,8 +1,8 @@
 //! The classes of examples, as codes in bit planes.
 //!
-//! Plane `p` has bit `p` of the code of each example. Finding the examples of a class among 64 is therefore a matter
-//! of a few word operations, and two classes take one bit per example. The codes number a list of class names, which
-//! this module does not know. A learner of two classes sees code 1 as +1 and code 0 as -1.
+//! Plane `p` has bit `p` of the code of each example, so finding the examples of a class among 64 takes a few word
+//! operations, and two classes take one bit per example. The codes number a list of class names, which this module does
+//! not know. A learner of two classes sees code 1 as +1 and code 0 as -1.
 
 use crate::bits::{BLOCK_ROWS, BitVector, WORD_BITS, last_word_mask};
 

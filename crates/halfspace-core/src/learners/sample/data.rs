@@ -1,4 +1,4 @@
-//! Examples in memory: packed features and labels. The formats produce them and the learners read them.
+//! Examples in memory: features and labels. The readers of formats produce them, and the learners read them.
 
 use std::borrow::Cow;
 use std::ops::Range;

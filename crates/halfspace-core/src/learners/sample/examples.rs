@@ -1,7 +1,7 @@
-//! The interface to a finite stored sample, and how its rows are read.
+//! The interface to a finite sample, and how its rows are read.
 //!
-//! Samples in memory implement [`Examples`] here, samples outside memory elsewhere, in `formats`. Since the latter
-//! may become unreadable in the middle, every read can fail.
+//! Samples in memory implement [`Examples`] in this file. Those that are read from a store implement it in the crate
+//! `halfspace-formats`, and they may become unreadable in the middle, so every read can fail.
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! Samples: examples in memory or at rest, their blocks, and examples drawn from a hidden target.
+//! Samples: examples in memory, examples read from a store, examples drawn from a hidden target, and the blocks of 64
+//! in which all of them are read.
 
 pub mod batch;
 pub mod block;

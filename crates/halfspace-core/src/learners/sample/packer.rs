@@ -1,4 +1,4 @@
-//! Sparse rows in the dense forms, for whoever cannot read sparse ones.
+//! Conversion of sparse rows to dense blocks, for code that reads only those.
 
 use std::ops::Range;
 

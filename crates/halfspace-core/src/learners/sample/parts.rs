@@ -1,4 +1,4 @@
-//! Parts of a sample in memory, which several threads classify at the same time.
+//! Division of a sample in memory into parts that several threads classify at the same time.
 
 use std::ops::Range;
 

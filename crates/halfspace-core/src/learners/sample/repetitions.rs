@@ -2,9 +2,9 @@
 //!
 //! A row is identified by a key of 112 bits: the lower part of the value of a polynomial modulo the prime 2^127 - 1
 //! (Carter and Wegman, 1979). The words of the row are its coefficients, and each counter evaluates it at a secret
-//! random point. Two different rows of `w` words have the same key at no more than `w * 2^15` points of 2^127, so
-//! nobody can construct such rows. The counter keeps 16 bytes per example, of which 2 are the code of the class, for
-//! at most [`EXAMPLES_MAX`] examples.
+//! random point. Two different rows of `w` words have the same key at no more than `w * 2^15` of the 2^127 points, so
+//! nobody can construct such rows. The counter keeps 16 bytes per example, of which 2 are the code of the class, and
+//! counts nothing if there are more examples than its caller allows.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -1,7 +1,7 @@
-//! Target concepts that label generated examples. Only the generator knows the concept.
+//! Target concepts that label generated examples. Learners are not shown the concept.
 //!
-//! The number of a variable is its coordinate, and a literal is a variable or its negation. The Boolean classes read
-//! a bit as true (1) or false (0), a threshold as 1 or 0, and binary weights as +1 or -1.
+//! Variables are numbered by coordinate, and a literal is a variable or its negation. Disjunctions, DNFs and parities
+//! read a bit as true (1) or false (0), a threshold reads it as 1 or 0, and binary weights read it as +1 or -1.
 
 use rand::RngExt;
 use rand::seq::index;

@@ -1,8 +1,8 @@
 //! Tails of the binomial distribution, in logarithms, and their inversion.
 //!
-//! The probability of one count is Loader's saddle-point form, which loses no digits for large m. A tail is this
-//! probability times a sum of positive ratios, so nothing cancels. All logarithms come from one software
-//! implementation (`libm`), because each figure must be the same on every machine.
+//! The probability of one count is computed in Loader's saddle-point form, which loses no digits for large m. A tail is
+//! this probability times a sum of positive ratios, so nothing cancels. All logarithms come from one software
+//! implementation (`libm`), so each figure is the same on every machine.
 //!
 //! Sources: C. Loader, Fast and accurate computation of binomial probabilities (2000); C. J. Clopper and E. S.
 //! Pearson, The use of confidence or fiducial limits (1934).

@@ -1,10 +1,10 @@
-//! Sample compression: the error of a hypothesis that a few examples reproduce.
+//! Sample compression: a bound on the error of a hypothesis that a few of its examples reproduce.
 //!
-//! Suppose a run on m independent examples made mistakes on k distinct ones. These k alone, in their order, reproduce
-//! the run. If its hypothesis errs on j of the other m - k examples, then with probability at least 1 - delta its
-//! error is at most the Clopper-Pearson limit for j of m - k at level `delta / (m C(m, k))`. This is a union bound
-//! over all sets of k examples and over all k. Source: N. Littlestone and M. K. Warmuth, Relating data compression
-//! and learnability (1986).
+//! Suppose a run on m independent examples made mistakes on k distinct ones, and these k alone, in their order,
+//! reproduce the run. If its hypothesis errs on j of the other m - k examples, then with probability at least 1 - delta
+//! its error is at most the Clopper-Pearson limit for j of m - k at level `delta / (m C(m, k))`. This is a union bound
+//! over all sets of k examples and over all k. Source: N. Littlestone and M. K. Warmuth, Relating data compression and
+//! learnability (1986).
 
 use super::binomial::{ln_choose, upper_limit};
 

@@ -1,10 +1,12 @@
 //! Certificates: how far you can trust an answer.
 //!
 //! A certificate is a proved statement about a hypothesis. It holds with a stated confidence for any distribution of
-//! independent examples, or for uniform examples only. Each file covers one kind and contains the proof. This one
-//! turns the facts about a run, an evaluation or a session into certificates, and says why a certificate is missing.
+//! independent examples, or for uniform examples only. That is the confidence of each certificate alone: several need
+//! not hold jointly with it.
 //!
-//! Each certificate holds by itself with its confidence. Several do not hold jointly with it.
+//! There is one file per kind, with its proof or its source, and `binomial.rs` holds the tails of the binomial
+//! distribution that they use. This file turns the facts about a run, an evaluation or a session into certificates, and
+//! says why a certificate is missing.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,9 @@
-//! Progressive validation: the mean error of the hypotheses of a run, each tested before it learnt.
+//! Progressive validation: a bound on the mean error of the hypotheses of a run, each of which was tested on the next
+//! fresh example.
 //!
-//! A learner predicts T fresh examples, each before it learns it, and makes M mistakes. Let p be the mean error of
-//! its hypotheses. With probability at least 1 - delta, `sum_j w_j exp(-l_j M) (1 - c_j p)^(-T) < 1 / delta` holds
-//! for all T at once, where `c_j = 1 - exp(-l_j)`. The weights are equal over geometric l from 1e-4 to 4.
+//! A learner predicts T fresh examples, each before it learns from it, and makes M mistakes. Let p be the mean error of
+//! its hypotheses. With probability at least 1 - delta, `sum_j w_j exp(-l_j M) (1 - c_j p)^(-T) < 1 / delta` holds for
+//! all T at once, where `c_j = 1 - exp(-l_j)`. The weights w_j are equal, and the l_j are geometric from 1e-4 to 4.
 //!
 //! For the proof, take the product of `exp(-l [mistake]) / (1 - c err)` over the examples. Its expectation is 1. The
 //! logarithm is concave, so the form with the mean error is smaller than this product. The sum is therefore below a

@@ -1,4 +1,4 @@
-//! Survival: the error of a hypothesis that classified a run of fresh examples correctly.
+//! Survival: a bound on the error of a hypothesis that has classified several fresh examples in a row correctly.
 //!
 //! Hypothesis number k (1 for the first) has survived r tested examples in a row. With
 //! `delta_k = delta / (k (k + 1))`, the bound `err(h_k) <= 1 - delta_k^(1/r)` holds for all k and r at once with

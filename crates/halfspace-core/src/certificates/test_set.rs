@@ -1,7 +1,8 @@
-//! The exact test-set interval: errors on independent examples that the learner was not shown.
+//! The test-set interval: limits on the error of a hypothesis, from its errors on independent examples that the learner
+//! was not shown.
 //!
-//! The limits invert the tails of the binomial distribution. Source: J. Langford, Tutorial on practical prediction
-//! theory for classification (2005).
+//! The limits invert the tails of the binomial distribution (Clopper and Pearson). Source: J. Langford, Tutorial on
+//! practical prediction theory for classification (2005).
 
 use serde::Serialize;
 

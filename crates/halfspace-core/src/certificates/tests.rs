@@ -1,4 +1,4 @@
-//! The figures of the certificates, compared with enumerations and independent computations.
+//! Tests the figures of the certificates against enumerations and independent computations.
 
 use std::f64::consts::LN_10;
 

@@ -1,7 +1,7 @@
 //! Uniqueness: a vector of binary weights that is consistent with enough uniform examples is the target.
 //!
-//! A target of n binary weights labelled m independent examples. A vector that differs from it in d weights errs with
-//! some probability e_d, so another consistent vector exists with probability at most
+//! A target of n binary weights labelled m independent examples. A vector that differs from it in d weights errs with a
+//! probability e_d, computed below, so the probability that another vector is consistent too is at most
 //! `sum over d = 1..n of C(n, d) (1 - e_d)^m`.
 //!
 //! # The error at distance d

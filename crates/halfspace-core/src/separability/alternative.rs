@@ -1,11 +1,13 @@
-//! Exact checks of the two alternatives: a separator, or multipliers that exclude every separator.
+//! Exact checks of the two kinds of proof: a separating hyperplane, or multipliers that exclude every separating
+//! hyperplane.
 //!
-//! P. Gordan, "Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten" (1873): either some w has a_i.w >
-//! 0 for all i, or some lambda >= 0 other than 0 has sum lambda_i a_i = 0.
+//! The vectors a_i are the examples times their labels ([`super::examples`]). P. Gordan, "Ueber die Auflösung linearer
+//! Gleichungen mit reellen Coefficienten" (1873): either some w has a_i.w > 0 for all i, or some lambda >= 0 other than
+//! 0 has sum lambda_i a_i = 0. This is the strict convention.
 //!
 //! T. S. Motzkin, "Beiträge zur Theorie der linearen Ungleichungen" (1936): either some w has a_i.w >= 0 on the
-//! positive and a_i.w > 0 on the negative examples, or there is such a lambda with a positive multiplier on a
-//! negative example.
+//! positive and a_i.w > 0 on the negative examples, or there is such a lambda with a positive multiplier on a negative
+//! example. This is the convention of the service.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! The first and cheapest attempt at a decision: a bounded run of the perceptron.
 //!
 //! It also updates on products of 0 where the convention makes them mistakes. A pass without mistakes yields a
-//! separator. If the weights after a pass equal earlier weights, the updates in between sum to 0, so their counts are
-//! multipliers. The caller must check both kinds of result. If the attempt gets neither, it reports the examples with
-//! the most updates.
+//! separator. If the weights after a pass equal those after a certain earlier pass, the updates in between sum to 0, so
+//! their counts are multipliers that exclude every separator. The caller must check both kinds of result. Without
+//! either, the attempt reports the examples with the most updates.
 
 use num_bigint::BigInt;
 

@@ -1,4 +1,4 @@
-//! A proof that no binary weights agree with a sample, for any number of features.
+//! A proof that no binary weights agree with a sample, for up to [`N_MAX`] features.
 //!
 //! Let u_i be the half-space examples: the positive examples, and the negative ones reflected. Binary weights w that
 //! agree with the sample have w.u_i >= b_i. For odd n, b_i is 1, because the product is odd. For even n, b_i is 2 on
@@ -8,13 +8,13 @@
 //! sum y_i b_i > | sum y_i u_i |_1
 //! ```
 //!
-//! They exclude every such w, because w.(sum y_i u_i) is at most the right side, and this holds for every w in the
-//! box from -1 to 1, not only for binary ones. If the right side is 0, they exclude every real separator too (Gordan,
-//! Motzkin).
+//! They exclude every such w, because w.(sum y_i u_i) is at most the right side. This holds for every w in the box from
+//! -1 to 1, not only for binary ones. If the right side is 0, they exclude every real separator too (Gordan, Motzkin).
 //!
-//! A linear program seeks the w in the box with the largest least slack. If this slack is negative, the multipliers
-//! of the program are a proof, which is rounded to integers and checked exactly. If the program has a solution in the
-//! box, the sample stays undecided, and there may still be no binary weights for it.
+//! A linear program seeks the w in the box that leaves the most room in its tightest constraint w.u_i >= b_i. If even
+//! this w violates one, the multipliers of the program are a proof, which is rounded to integers and checked exactly.
+//! If the box has a solution, or no rounding passes the check, the question stays open: there may still be no binary
+//! weights for the sample.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};

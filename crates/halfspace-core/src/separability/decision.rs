@@ -1,26 +1,26 @@
 //! Decides whether a hyperplane separates the examples, with a proof of either answer.
 //!
-//! From the mistakes of a perceptron you cannot tell slow convergence from a sample that is not separable. So we
-//! decide the question in five steps:
+//! From the mistakes of a perceptron you cannot tell slow convergence from a sample that is not separable. So up to
+//! five steps decide the question:
 //!
 //! 1. A search by hashing finds contradictory examples (`duplicates`).
 //! 2. A bounded run of the perceptron ends with a pass without mistakes or in a cycle (`attempt`).
 //! 3. A quadratic program in f64 runs on a growing set of examples (`nearest_point`). Its hyperplane, rounded to
 //!    integers, may be right on all examples. Otherwise its multipliers name examples that may exclude every
 //!    hyperplane.
-//! 4. The exact coefficients of a linear dependency among these examples are computed (`lifting`). If none is
-//!    negative, they are a proof.
-//! 5. Otherwise the simplex method in exact integers decides (`simplex`). Each example that its hyperplane
-//!    misclassifies is added, until a hyperplane is right on all examples or the multipliers exclude every
-//!    hyperplane.
+//! 4. The exact coefficients of a linear dependency among these examples are computed (`lifting`). If none is negative,
+//!    they are a proof; in the service's convention, a negative example must be among them.
+//! 5. Otherwise the simplex method in exact integers decides (`simplex`). Examples that its hyperplane misclassifies
+//!    are added, until a hyperplane is right on all examples or the multipliers exclude every hyperplane.
 //!
 //! The result of each step is checked on the sample itself in integers of unlimited size (`alternative`), and only
 //! checked results are reported. Step 5 always terminates, so `Undecided` means that a limit came first: time, a
-//! cancellation or [`SOLVER_COORDINATES_MAX`].
+//! cancellation, or more than [`SOLVER_COORDINATES_MAX`] coordinates, which steps 3 to 5 do not accept.
 //!
-//! With a bias both conventions have the same answer, because moving the hyperplane a little towards the negative
-//! examples removes ties. Without a bias the answers can differ. In the service's convention, w = 0 is a separator if
-//! no example is negative. This answer says nothing about the data.
+//! Two conventions say whether a positive example may lie on the hyperplane: in the strict one it may not, and in the
+//! service's one it may, as in predictions. With a bias both have the same answer, because moving the hyperplane a
+//! little towards the negative examples removes ties. Without a bias the answers can differ. In the service's
+//! convention, w = 0 is a separator if no example is negative. This answer says nothing about the data.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};

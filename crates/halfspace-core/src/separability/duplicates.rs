@@ -1,9 +1,8 @@
-//! Search for examples that contradict every hyperplane.
+//! Search for one or two examples that exclude every hyperplane.
 //!
-//! These are pairs with the same features and opposite labels. Without a bias, a single example whose features are
-//! all 0 can contradict every hyperplane too. The search is exact: rows are sorted by a hash, and rows with the same
-//! hash are compared. One sweep holds the hashes of about 2^22 rows, and larger samples take several sweeps, each
-//! over one part of the hashes.
+//! Two examples do if they have the same features and opposite labels. Without a bias, a single example whose features
+//! are all 0 can too. The search is exact: rows are sorted by a hash, and rows with the same hash are compared. One
+//! sweep holds the hashes of about 2^22 rows, and larger samples take several sweeps, each over one part of the hashes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

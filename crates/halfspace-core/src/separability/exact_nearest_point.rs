@@ -1,14 +1,15 @@
-//! The exact nearest point to 0 in the convex hull of a sample, in integers, for maximum margins that f64 cannot
-//! settle.
+//! The point nearest to 0 in the convex hull of a sample, in exact integers: for maximum margins that f64 cannot
+//! settle, and for the examples at the margin.
 //!
-//! P. Wolfe, "Finding the nearest point in a polytope" (1976). If the norm includes the bias, the nearest point of
-//! the hull of the vectors a_i is the hyperplane of largest margin. If it excludes the bias, the vertices of the hull
+//! P. Wolfe, "Finding the nearest point in a polytope" (1976). If the norm includes the bias, the nearest point of the
+//! hull of the vectors a_i is the weight vector of largest margin. If it excludes the bias, the vertices of the hull
 //! are the differences between a positive and a negative example, in which the bias cancels.
 //!
 //! The method keeps a few vertices and the nearest point of the flat through them. The lowest vertex in the direction
 //! of this point enters. Vertices leave if the next nearest point would give them a negative weight. In exact
-//! arithmetic the distance decreases with every vertex that enters, and the kept vertices are affinely independent,
-//! so the method terminates.
+//! arithmetic the distance decreases with every vertex that enters, and the kept vertices are affinely independent, so
+//! the method terminates. Because the integers grow, it stops early at limits on coordinates, vertices and work. It
+//! then returns the point that it has reached.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};

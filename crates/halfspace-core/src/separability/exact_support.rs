@@ -1,4 +1,4 @@
-//! The examples at the margin of the exact optimum.
+//! Finds the examples at the maximum margin, from the exact optimum.
 
 use std::cmp::Ordering;
 

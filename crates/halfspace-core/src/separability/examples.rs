@@ -1,4 +1,4 @@
-//! Labelled examples as exact integer vectors a = y (x, 1), with the bias coordinate last.
+//! Labelled examples as exact integer vectors a = y (x, 1), where y is the label and the bias coordinate comes last.
 //!
 //! A hyperplane w is right on an example if a.w > 0. A real value is an f64, so it is a multiple of some power of
 //! two. We multiply all values by one common power of two, which makes them integers and preserves every sign and

@@ -1,8 +1,8 @@
 //! A primal-dual interior-point method for dense programs with inequalities.
 //!
 //! S. Mehrotra, "On the implementation of a primal-dual interior point method" (1992). The rows of our programs are
-//! dense, so each iteration forms the normal equations P + A^T D A and factors them as a dense matrix. Products with
-//! A then refine the solution. The result comes without a proof, so the caller must check it.
+//! dense, so each iteration forms the normal equations P + A^T D A as a dense matrix and factors it. Products with A
+//! then refine the solution. The result comes without a proof, so the caller must check it.
 
 use crate::learners::engine::run::{Interrupt, Run};
 

@@ -2,8 +2,8 @@
 //!
 //! J. D. Dixon, "Exact solution of linear equations using p-adic expansions" (1982). The method inverts the system
 //! once modulo a prime. Each product with this inverse yields one more digit of the solution to the base of the
-//! prime, and after enough digits they determine fractions of bounded size. If a solver has already found the vectors
-//! that take part, this is a hundred times faster than exact pivots.
+//! prime, and after enough digits they determine fractions of bounded size. If it is known which vectors take part,
+//! this is a hundred times faster than exact pivots.
 
 use num_bigint::BigInt;
 use num_integer::Integer;

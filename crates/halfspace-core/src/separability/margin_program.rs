@@ -1,17 +1,17 @@
-//! The quadratic program of the maximum margin on a growing set of examples, with proved bounds.
+//! Finds the hyperplane of maximum margin by a quadratic program on a growing set of examples, with proved bounds.
 //!
 //! The program minimises |w|^2 / 2 subject to a_i.w >= 1. Most examples are irrelevant to the optimum, so the solver
-//! starts with those nearest to the given hyperplane, and each round adds those nearest to the solver's own
-//! hyperplane. If the result is too far from the optimum, the exact method follows ([`super::exact_nearest_point`]).
-//! Then only the rounding of the weights to f64 separates the result from the optimum.
+//! starts with those nearest to a given separating hyperplane, and each round adds those nearest to the solver's own
+//! hyperplane. If the result is too far from the optimum, the exact method follows ([`super::exact_nearest_point`]). If
+//! no limit stops it, hardly more than the rounding of the weights to f64 then separates the result from the optimum.
 //!
 //! Both bounds on the margin are fractions of integers:
 //!
 //! - *lower*: min a_i.w / |w| over the whole sample. The f64 weights w count as the exact fractions that they
 //!   represent.
 //! - *upper*: for any lambda >= 0, the margin of any w is at most |sum lambda_i a_i| / sum lambda_i. If the norm
-//!   excludes the bias, the lambda of each label are first scaled to sum 1, which cancels the bias. The margin is
-//!   then at most half the distance between the two points.
+//!   excludes the bias, the lambda of each label are first scaled to sum 1, which cancels the bias. The margin is then
+//!   at most half the length of sum lambda_i a_i.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The separating hyperplane of maximum margin, and the best bound of Novikoff's theorem.
 //!
-//! The sources are V. Vapnik and A. Lerner (1963), and C. Cortes and V. Vapnik, "Support-vector networks" (1995), in
-//! the case without errors. Two margins are in use, which differ if there is a bias:
+//! The sources are V. Vapnik and A. Lerner (1963), and C. Cortes and V. Vapnik, "Support-vector networks" (1995), for
+//! separable examples. Two margins are in use, which differ if there is a bias:
 //!
 //! - The *margin* of the result is the geometric margin min y (w.x + b) / |w|, the distance from the hyperplane to
 //!   the nearest example. The norm excludes the bias, so that moving all examples together does not change this
@@ -12,17 +12,18 @@
 //!
 //! [`super::decision`] decides the sample first, so that a negative answer is proved. Then a solver in f64 proposes
 //! weights. We take them as exact fractions and compute their margin over all examples in integers. The solver's
-//! multipliers yield an upper bound on every margin, also in integers, and the result is called optimal only if its
-//! margin is within [`RELATIVE_GAP_MAX`] of this bound. Novikoff's bound uses the margin that was reached and is
-//! rounded up, so it is valid in any case.
+//! multipliers yield an upper bound on every margin, also in integers. The result is called optimal only if both
+//! margins, its own and that of Novikoff's bound, are within [`RELATIVE_GAP_MAX`] of such bounds. Novikoff's bound uses
+//! the margin that was reached and is rounded up, so it is valid in any case.
 //!
-//! The support is every example at the margin of the exact optimum, including those that the optimum does not need.
-//! The weights in f64 cannot tell which these are, so the exact method finds the optimum among the examples near the
-//! hyperplane.
+//! The support is every example at the margin of the exact optimum, including those that the optimum does not need. The
+//! weights in f64 cannot tell which these are, so the exact method finds the optimum among the examples near the
+//! hyperplane. If it reaches a limit, the support is every example whose distance exceeds the margin by at most one
+//! part in [`SUPPORT_PARTS`].
 //!
 //! Afterwards the support is solved alone, as if it were the whole sample. If this solution is optimal for the whole
-//! sample too, we report it, because then a few examples determine the hyperplane. The certificate of sample
-//! compression rests on this fact.
+//! sample too, we report it, because then a few examples determine the hyperplane, and sample compression bounds its
+//! error.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;

@@ -1,11 +1,11 @@
-//! Certificates for samples: separability, maximum margin and version space.
+//! Proofs about a sample: separability, maximum margin and version space.
 //!
-//! This module decides whether a hyperplane separates a sample, finds the one of maximum margin, and enumerates the
-//! binary hypotheses that are consistent with a sample. Every answer has a proof that was checked in exact
-//! arithmetic.
+//! This module decides whether a hyperplane separates a sample, finds the one of maximum margin, and counts the binary
+//! weights that are consistent with a sample. Every answer has a proof that was checked in exact arithmetic.
 //!
 //! Floating point proposes here and never decides. If a limit comes before the proof, the answer is *undecided* and
-//! names the limit. All functions are pure functions of data and a [`Run`](crate::learners::engine::run::Run).
+//! names the limit. All functions depend only on the data and on a [`Run`](crate::learners::engine::run::Run), which
+//! can stop them.
 
 mod alternative;
 mod attempt;

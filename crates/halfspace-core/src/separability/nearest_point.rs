@@ -1,11 +1,14 @@
-//! Proposals of a convex program in floating point on a few examples.
+//! Proposes a separating hyperplane, or examples that exclude one, with a convex program in floating point over a few
+//! examples. The caller checks the proposal exactly.
 //!
-//! The program minimises |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0, and a_i.w >= 0 on the
-//! others. Its dual seeks the point nearest to 0 in the convex hull of the first kind plus the cone of the second.
-//! This point is w, and the multipliers are its coordinates. If a separating hyperplane exists, w is the one of
-//! largest margin. Otherwise w is 0, and the multipliers name the examples that exclude every separator. We chose
-//! this form because it is feasible and bounded in both cases, and interior-point solvers are weakest on infeasible
-//! input.
+//! The vectors a_i are the examples times their labels, scaled to length 1. The program minimises |w|^2 / 2 - t subject
+//! to a_i.w >= t on the examples that need a.w > 0, and a_i.w >= 0 on the others. Its dual seeks the point nearest to 0
+//! in the convex hull of the first kind plus the cone of the second. This point is w, and the multipliers are its
+//! coordinates. If a separating hyperplane exists, w is the one of largest margin over the a_i. Otherwise w is 0, and
+//! the multipliers name the examples that exclude every separator. We chose this form because it is feasible and
+//! bounded in both cases, and interior-point solvers are weakest on infeasible input.
+//!
+//! If the multipliers name many examples, [`vertex`] reduces them to a few by a linear program.
 
 use crate::learners::engine::run::{Interrupt, Run};
 

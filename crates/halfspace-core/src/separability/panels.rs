@@ -1,4 +1,4 @@
-//! Dense matrices in panels of eight columns, for the solver.
+//! Dense matrices in panels of eight columns, for the interior-point solver.
 //!
 //! Every instruction set gives the same bits, because each sum has one order on every machine: the lanes of a vector
 //! belong to different sums, and no product is fused with an addition.

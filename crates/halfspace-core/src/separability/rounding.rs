@@ -1,7 +1,7 @@
 //! Conversion of a solver's f64 weights to integers.
 //!
-//! The coarsest roundings come first, because small weights are easier to read. The exact values come last, since
-//! every f64 is an integer over a power of two.
+//! The coarsest roundings come first, because small weights are easier to read. The exact values come last; they exist
+//! because every f64 is an integer over a power of two.
 
 use num_bigint::BigInt;
 use num_integer::Integer;

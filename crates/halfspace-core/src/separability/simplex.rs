@@ -1,9 +1,8 @@
 //! The simplex method in exact integers over a growing set of examples.
 //!
-//! The program is phase one of these constraints: lambda >= 0, sum lambda_i a_i = 0, and the lambda_i of the examples
-//! that need a.w > 0 sum to 1. If it has a solution, these lambda exclude every separator. Otherwise the prices of
-//! the rows are a separator of the present examples. So you always get an answer, unless a limit interrupts the
-//! method.
+//! The constraints are: lambda >= 0, sum lambda_i a_i = 0, and the lambda_i of the examples that need a.w > 0 sum to 1.
+//! Phase one seeks a solution of them. If there is one, these lambda exclude every separator. Otherwise the prices of
+//! the rows are a separator of the examples so far. So you always get an answer, unless the run is stopped.
 //!
 //! The inverse of the basis is stored as integers over its determinant (J. Edmonds, "Systems of distinct
 //! representatives and linear algebra", 1967; E. H. Bareiss, 1968), and each pivot divides exactly. The leaving row

@@ -1,8 +1,8 @@
-//! Units in which the solver of the maximum margin receives real values.
+//! Scaling of real values for the solver of the maximum margin.
 //!
-//! Some tolerances of the solver are absolute, so a power of two scales the values to at most 1 in magnitude. If the
-//! norm excludes the bias, the values are also centred at 0. Proofs do not depend on these units, because they all
-//! use the sample itself.
+//! Some tolerances of the solver are absolute, so the values are divided by a power of two that makes them at most 1 in
+//! magnitude. If the norm excludes the bias, they are first centred at 0. Proofs do not depend on this, because they
+//! all use the sample itself.
 
 use crate::learners::sample::data::DenseFeatures;
 

@@ -1,4 +1,4 @@
-//! Compares the certificates with independent methods on small random and hand-made samples.
+//! Tests the proofs about samples against independent methods, on small random and hand-made samples.
 
 mod fourier_motzkin;
 mod margin_scales;

@@ -1,4 +1,4 @@
-//! The limits that can prevent an answer.
+//! The limits that can leave a question undecided.
 
 use crate::learners::engine::run::Interrupt;
 

@@ -1,12 +1,13 @@
-//! The version space: every w in {-1, +1}^n that is consistent with a sample, counted by enumeration.
+//! The version space: the number of binary weight vectors w in {-1, +1}^n that are consistent with a sample, and the
+//! first of them.
 //!
-//! Finding one such w is NP-complete in general (L. Pitt and L. G. Valiant, 1988), so n is limited to 32. For larger
-//! n, [`box_certificate`] seeks a proof that no w is consistent.
+//! Finding one such w is NP-complete in general (L. Pitt and L. G. Valiant, 1988), so vectors are enumerated for n up
+//! to 32 only. For n up to 512, [`box_certificate`] seeks a proof that no w is consistent.
 //!
-//! The last nine coordinates of w are processed together. Which of their 512 settings an example allows depends on
-//! its own bits there and on the number of earlier coordinates in which w differs from it, and a table holds these
-//! sets as bits. For each setting of the earlier coordinates, the enumeration intersects the sets of the examples,
-//! and stops early if no setting remains.
+//! The last nine coordinates of w are processed together. Which of their 512 settings an example allows depends on its
+//! own bits there and on the number of earlier coordinates in which w differs from it, and a table holds these sets as
+//! bits. For each setting of the earlier coordinates, the enumeration intersects the sets of the examples, and stops
+//! early if no setting remains.
 //!
 //! Half-space examples follow [`half_space_limits`]: negative examples are reflected, and a tie on them is a mistake.
 

@@ -1,7 +1,6 @@
-//! Tests maximum margins of small real samples in units of every size, far from 0, and with different units per
-//! column.
+//! Tests maximum margins of small real samples in units of every size, far from 0, and with different units per column.
 //!
-//! In one and two dimensions the reference is the distance between the two hulls.
+//! In one and two dimensions the expected margin is half the distance between the convex hulls of the two classes.
 
 use rand::{RngExt, SeedableRng};
 

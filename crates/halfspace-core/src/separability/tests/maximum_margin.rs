@@ -1,4 +1,4 @@
-//! Compares maximum margins with optima found by hand, and Novikoff's bound with runs of the perceptron.
+//! Tests maximum margins against optima found by hand, and Novikoff's bound against runs of the perceptron.
 
 use rand::{RngExt, SeedableRng};
 

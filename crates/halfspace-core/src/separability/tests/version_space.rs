@@ -1,4 +1,4 @@
-//! Compares version spaces with a plain enumeration.
+//! Tests version spaces against a plain enumeration.
 
 use rand::{RngExt, SeedableRng};
 

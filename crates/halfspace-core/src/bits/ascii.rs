@@ -1,4 +1,4 @@
-//! Packing of bits that are written as the ASCII characters `0` and `1`.
+//! Packing of bits that are written as the ASCII characters `0` and `1` into words.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::scalar;

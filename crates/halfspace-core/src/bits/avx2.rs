@@ -1,10 +1,9 @@
-//! AVX2 code for the few steps that the compiler does not derive well from plain loops: products of doubles in
-//! sixteen partial sums, sums of sixteen 16-bit weights that a row selects, and sums of four weights that a list
-//! names.
+//! AVX2 code for the few steps that the compiler does not derive well from plain loops: products and updates of
+//! doubles, sums and updates of 16-bit weights that a row selects, and sums of 64-bit weights that a list names.
 //!
-//! For the products, the compiler would keep the partial sums in registers of half the width. As in
-//! [`super::avx512`], the intrinsics need no `unsafe`, because reading or writing an array element by element
-//! compiles to one load or store of 32 bytes. The gather is the exception.
+//! For the products, the compiler would keep the partial sums in registers of half the width. As in [`super::avx512`],
+//! the intrinsics need no `unsafe`, because reading or writing an array element by element compiles to one load or
+//! store of 32 bytes. The gather of the listed weights is the exception.
 
 use std::arch::x86_64::{
     __m256d, __m256i, _CMP_EQ_OQ, _MM_HINT_T0, _mm_add_epi32, _mm_add_pd, _mm_add_sd,

@@ -1,9 +1,10 @@
 //! AVX-512 code for the steps that the compiler does not derive well from plain loops: Hamming distances and
-//! intersections of eight rows, a mask from eight comparisons, and masked arithmetic on eight integer weights.
+//! intersections of eight rows, sums of powers of two, a mask from eight comparisons, and sums and updates of selected
+//! integer weights.
 //!
-//! Given eight rows of many words, the compiler vectorises across the words, with gathers, and its build is four
-//! times slower. Nor does it turn comparisons or bits into a mask register. The intrinsics need no `unsafe`, because
-//! reading or writing an array of eight elements one by one compiles to one load or store of 64 bytes.
+//! Given eight rows of many words, the compiler vectorises across the words, with gathers, and the result is four times
+//! slower. Nor does it turn comparisons or bits into a mask register. The intrinsics need no `unsafe`, because reading
+//! or writing an array of eight elements one by one compiles to one load or store of 64 bytes.
 
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512,

@@ -1,9 +1,8 @@
 //! AVX-512 code for the columns of [`super::integers`] and [`super::small_column`], eight rows at a time.
 //!
-//! One load of 32 weights serves eight rows, and a mask register selects the weights of each. When the perceptron
-//! makes a mistake on one of the rows, the scores of the rows after it are corrected by their products with that row,
-//! so no score has to wait for the update of the weights. Why intrinsics are needed, and no `unsafe`, is explained in
-//! [`super::avx512`].
+//! One load of 32 weights serves eight rows, and a mask register selects the weights of each. When the perceptron makes
+//! a mistake on one of the rows, the scores of the rows after it are corrected by their products with that row, so no
+//! score has to wait for the update of the weights. [`super::avx512`] says why intrinsics are needed, and no `unsafe`.
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi16, _mm512_add_epi32, _mm512_add_epi64,

@@ -1,6 +1,6 @@
 //! AVX-512 code for the products of [`super::products`], with sixteen table look-ups per instruction.
 //!
-//! Why intrinsics are needed, and no `unsafe`, is explained in [`super::avx512`].
+//! [`super::avx512`] says why intrinsics are needed, and no `unsafe`.
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_extract_epi32, _mm512_add_epi32, _mm512_add_epi64,

@@ -1,5 +1,5 @@
-//! An owned block of rows that is refilled in place, with rows of a matrix or with random ones. Random rows can then
-//! be reflected or filtered, for example against a target.
+//! An owned block of rows that is filled again and again, with rows of a matrix or with random ones. Its rows can be
+//! negated or filtered, for example against a target.
 
 use super::fill::Lanes;
 use super::kernels::{Kernels, kernels, multiversioned};

@@ -1,7 +1,8 @@
-//! The forms in which kernels over integer columns take weights, rows and steps.
+//! How the kernels over integer columns lay out weights and take rows and updates.
 //!
 //! A group holds the weights of 256 columns in sixteen vectors. Vector `j` has the weights of the columns `16 k + j`
-//! for `k` from 0 to 15, so that bit `j` of each sixteenth of a row selects from this vector.
+//! for `k` from 0 to 15. If the 256 bits of a row are cut into sixteen parts of 16 bits, bit `j` of part `k` selects
+//! the weight `k` of this vector.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The result of comparing the counts of a tally with a threshold.
+//! The result of comparing counts of coordinates with a number.
 
 /// The counts of the 64 coordinates of a word against a number, one bit per coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

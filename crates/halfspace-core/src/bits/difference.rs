@@ -1,4 +1,4 @@
-//! The random choice of one coordinate among those in which a vector differs from a row of a block.
+//! Flips one coordinate of a vector, drawn among those in which it differs from a row of a block.
 //!
 //! The draw is unbiased: D. Lemire, "Fast random integer generation in an interval", ACM Transactions on Modeling and
 //! Computer Simulation 29(1), 2019.

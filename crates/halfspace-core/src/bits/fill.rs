@@ -1,4 +1,4 @@
-//! Random words from eight interleaved generators.
+//! Random words from eight generators, which take turns.
 //!
 //! The generator xoshiro256++, its jump polynomial and the seeding by SplitMix64 are those of D. Blackman, S. Vigna,
 //! "Scrambled linear pseudorandom number generators", ACM Transactions on Mathematical Software 47(4), 2021.

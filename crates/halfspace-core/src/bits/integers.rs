@@ -1,8 +1,8 @@
 //! Integer weights of one column per bit: sums that rows select, updates, and the perceptron on a whole block.
 //!
-//! Weights that fit 16 bits are stored in 16 bits, which lets one AVX2 instruction process sixteen of them. Larger
-//! ones are stored in 64 bits. You cannot tell the difference from outside, because sums and updates are exact in
-//! both.
+//! If there are at most 2^16 weights and they fit 16 bits, they are stored in 16 bits, which lets one AVX2 instruction
+//! process sixteen of them. Otherwise they are stored in 64 bits. You cannot tell the difference from outside, because
+//! sums and updates are the same in both.
 
 use std::ops::Range;
 

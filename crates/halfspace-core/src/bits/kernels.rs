@@ -1,4 +1,4 @@
-//! The process-wide choice between kernel builds, and the list of instruction sets to compile for.
+//! The choice, for the whole process, between the builds of the kernels, and the instruction sets to compile them for.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

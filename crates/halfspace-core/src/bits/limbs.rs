@@ -1,4 +1,4 @@
-//! The limbs of sums of powers of two.
+//! The parts of 44 bits (limbs) in which sums of powers of two are stored.
 
 /// Bits of a limb. The sum of fewer than 2^20 powers below 2^44 fits an `i64`.
 pub const LIMB_BITS: usize = 44;

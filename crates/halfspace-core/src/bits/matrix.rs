@@ -1,4 +1,4 @@
-//! Packed rows in the one layout that every kernel reads: blocks of 64 rows.
+//! Matrices of bits in the one layout that every kernel reads: blocks of 64 rows.
 //!
 //! A block is word-major: word `w` of its 64 rows occupies 64 consecutive machine words.
 

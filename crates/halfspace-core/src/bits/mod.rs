@@ -1,13 +1,14 @@
-//! The shared bit-vector core: packed vectors, matrices in blocks of 64 rows, and the kernels over them.
+//! Bit vectors, matrices of bits in blocks of 64 rows, and the kernels that compute with them.
 //!
-//! Bit 1 stands for +1 (or 1) and bit 0 for -1 (or 0). The rows of a matrix lie in blocks of 64 ([`BitBlock`]), and a
-//! block is word-major, so that one instruction processes the same word of several rows.
+//! Bit 1 stands for +1 (or 1) and bit 0 for -1 (or 0). The rows of a matrix lie in blocks of 64 ([`BitBlock`]). A block
+//! is word-major: it has the first word of all its rows, then the second, and so on, so that one instruction processes
+//! the same word of several rows.
 //!
-//! The kernels compute Hamming distances, intersections, positional counts, signed sums and random words. Most of
-//! them are plain loops that are compiled for several instruction sets; what the compiler does not derive well from a
-//! loop is written by hand for AVX2 and AVX-512. At run time, the process takes the best build for its machine. Each
-//! kernel also has a twin in `scalar`, which specifies it, and [`use_kernels`] switches a whole process to these
-//! twins.
+//! The kernels compute, among others, Hamming distances, intersections, positional counts, signed sums and random
+//! words. Most of them are plain loops that are compiled for several instruction sets; what the compiler does not
+//! derive well from a loop is written by hand for AVX2 and AVX-512. At run time, the process takes the best build for
+//! its machine. Each kernel also has a twin in `scalar`, which specifies it, and [`use_kernels`] switches a whole
+//! process to these twins.
 //!
 //! This module does not know the learners.
 

@@ -1,9 +1,9 @@
 //! The kernels of `weights` as plain loops for every instruction set. AVX-512 needs only two instructions for eight
 //! weights, so its build uses these loops for the last few weights only.
 //!
-//! Each weight is processed under a mask, selected or not. On dense rows this is three times faster than searching
-//! for the set bits, but on AVX2 up to twice slower when one bit in six is set. We tried to choose the method by the
-//! number of bits in a word, and gained nothing.
+//! A selected sum or an update processes each weight under a mask, whether its bit is set or not. On dense rows this is
+//! three times faster than searching for the set bits. On AVX2 it takes up to twice as long if one bit in six is set.
+//! We tried to choose the method by the number of bits in a word, and gained nothing.
 
 use super::vector::WORD_BITS;
 

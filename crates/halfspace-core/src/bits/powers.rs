@@ -1,8 +1,8 @@
 //! Signed sums of powers of two, where the exponent of a row is the number of coordinates that it shares with a
 //! vector.
 //!
-//! These sums are the scores of a kernel over conjunctions, and they are exact. A power 2^e adds
-//! 2^(e % [`LIMB_BITS`]) to limb e / [`LIMB_BITS`]. A limb has eight lanes, which fill one register.
+//! These sums are the scores of a kernel over conjunctions, and they are exact. A power 2^e adds 2^(e % [`LIMB_BITS`])
+//! to limb e / [`LIMB_BITS`]. A limb has eight lanes, which fill one AVX-512 register.
 
 use std::ops::Range;
 

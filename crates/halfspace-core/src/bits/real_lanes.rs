@@ -1,4 +1,4 @@
-//! The lanes in which sums of reals are added, because their number decides how the sums are rounded.
+//! The number of partial sums (lanes) in a sum of reals, which determines how the sum is rounded.
 
 /// The number of partial sums of a product.
 pub const REAL_LANES: usize = 16;

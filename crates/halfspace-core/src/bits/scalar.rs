@@ -1,6 +1,6 @@
 //! The scalar twins: each kernel in its shortest form.
 //!
-//! They specify the kernels, and property tests compare the two. A process can also run on them.
+//! They specify the kernels, and property tests compare the two. A process can also run on the twins alone.
 
 use std::ops::Range;
 

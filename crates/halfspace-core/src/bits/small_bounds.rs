@@ -1,4 +1,4 @@
-//! The bounds beyond which a sum of a small column confirms a label.
+//! The bounds beyond which the sum of a row in a [`SmallColumn`](crate::bits::SmallColumn) confirms its label.
 
 /// The sums of a row that confirm its label.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! One 16-bit number per column, and the search for the first row whose sum leaves its label open.
+//! One 16-bit number per column, and the search for the first row whose sum does not settle its label.
 //!
 //! The layout is that of [`super::integers`].
 

@@ -1,7 +1,7 @@
 //! Sparse rows: the sorted numbers of the features that are not 0, and their values.
 //!
-//! They say the same as packed bits or rows of values, but their memory grows with the active features only. Boolean
-//! rows have no values, because an active feature is a bit 1.
+//! The memory of a sparse row grows with its active features only, not with the number of all features. Boolean rows
+//! have no values, because an active feature is a bit 1.
 
 use std::ops::Range;
 

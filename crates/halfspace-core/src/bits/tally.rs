@@ -1,4 +1,4 @@
-//! The positional tally: for each coordinate, the number of rows whose bit is 1.
+//! Positional counts: for each coordinate, the number of rows whose bit is 1.
 //!
 //! Carry-save adders add the rows to bit planes. Each word of a row has eight lanes of them: bit j of plane p of a
 //! lane is digit p of the count of coordinate j over the rows of this lane.

@@ -1,4 +1,4 @@
-//! A packed vector of bits, and the arithmetic of its words.
+//! A vector of bits, 64 per machine word, and the size and mask of its words.
 
 /// Bits per machine word of the packed layout.
 pub const WORD_BITS: usize = 64;

@@ -1,4 +1,4 @@
-//! Integer weights that a row selects by its bits or that a list names: their sums, and updates of them.
+//! Sums and updates of integer weights that a row selects by its bits or that a list names.
 //!
 //! All arithmetic wraps at 64 bits, so callers keep the weights small enough that no sum does.
 

@@ -1,9 +1,10 @@
-//! The learners of this library as one side of `benches/peers/learners.py`, which also drives the other side.
+//! The side of this library in the comparison of `benches/peers/learners.py`, which starts this program and compares it
+//! with other libraries.
 //!
 //! The argument is a folder of data. A file `NAME.x` holds the rows, as doubles, as one byte per bit, or as the
-//! ascending numbers of each row's active features, 4 bytes each. `NAME.y` holds one byte per label. Each input line
-//! is a request, and each output line is its answer in JSON. In an answer, `seconds` is the processor time of the
-//! work without reading the data.
+//! ascending numbers of each row's active features, 4 bytes each. `NAME.y` holds one byte per label. Each line of the
+//! standard input is a request, and each output line is its answer in JSON. In an answer, `seconds` is the processor
+//! time of the work without reading the data.
 
 use std::collections::HashMap;
 use std::fs;

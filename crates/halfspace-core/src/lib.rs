@@ -1,32 +1,33 @@
 //! Learners of half-spaces over Boolean and real examples.
 //!
-//! A half-space classifies an example `x` by the sign of a weighted sum of its features. A *learner* reads labelled
-//! examples and changes its *hypothesis* after a mistake. Besides the learners, this crate contains the theory that
-//! bounds their mistakes and the procedures that prove facts about a sample. It is pure: no clock, no I/O, no
-//! asynchronous code, and every random choice comes from a seed.
+//! A half-space classifies an example `x` by the sign of a weighted sum of its features. A *learner* reads examples and
+//! changes its *hypothesis*, usually after a mistake. Besides the learners, this crate contains the theory that bounds
+//! their mistakes and the procedures that prove facts about a sample. It is pure: no clock, no I/O, no asynchronous
+//! code, and every random choice comes from a seed.
 //!
 //! # How the parts fit together
 //!
-//! Examples are packed, so a Boolean example of n features takes n bits. A [`bits::BitMatrix`] stores 64 examples per
-//! block, word by word, so that one instruction compares a weight vector with many of them. Every kernel of [`bits`]
-//! has a scalar twin that specifies it.
+//! A Boolean example of n features takes n bits, unless so few features are active that a list of these takes less. A
+//! [`bits::BitMatrix`] stores 64 examples per block, word by word, so that one instruction compares a weight vector
+//! with many of them. Every kernel of [`bits`] has a scalar twin that specifies it.
 //!
-//! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), which says how one example changes a
-//! hypothesis. Everything else is shared. One loop, [`train`](learners::engine::train::train), owns the passes, the
-//! order of the examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
-//! [`catalogue`](learners::catalogue) lists each learner with its parameters, its guarantee and its source. If you
-//! add a learner, you write one file and one line in the catalogue.
+//! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), which says how examples change a
+//! hypothesis. Everything else is shared. One loop, behind [`train`](learners::engine::train::train), owns the passes,
+//! the order of the examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
+//! [`catalogue`](learners::catalogue) lists each learner with its parameters, its guarantee and its source. To add a
+//! learner, you write one file and add a line to the catalogue.
 //!
 //! A result also says on what grounds you can trust it. [`theory`] computes the mistake bounds and the confidence of
-//! the stopping rules. [`separability`] decides whether a hyperplane separates a sample, and returns either the
-//! hyperplane or a proof that none exists. There, floating point proposes answers but never decides. [`certificates`]
-//! states what is proved about an answer.
+//! the stopping rules. [`separability`] decides whether a hyperplane separates a sample, and returns the hyperplane, a
+//! proof that none exists, or the limit that came first. There, floating point proposes answers but never decides.
+//! [`certificates`] states what is proved about an answer.
 //!
 //! [`constructions`] builds the data sets of the papers' proofs, and [`samples`] makes tables to try. [`experiments`]
-//! compares measurements with the theory, and [`explanations`] puts hypotheses into words.
+//! compares measurements with the theory, and [`explanations`] puts hypotheses into words. [`figures`] draws charts as
+//! SVG.
 //!
 //! [`memory`] limits the memory of a piece of work. If you want the limits, install [`memory::CountingAllocator`] as
-//! the global allocator of your program. Without it no limit applies.
+//! the global allocator of your program. Without it nothing counts the allocations, so the limits do not hold.
 //!
 //! # Example
 //!

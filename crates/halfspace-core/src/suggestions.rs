@@ -1,4 +1,4 @@
-//! Messages about unknown names: the nearest known name, as a suggestion.
+//! Suggests the nearest known name in messages about unknown names.
 
 /// Similarity from which a name is suggested, from 0 to 1.
 const SIMILAR: f64 = 0.75;

@@ -1,4 +1,5 @@
-//! Helping threads change nothing: every learner and every evaluation gives the same result on 1, 2 and 3 threads.
+//! Tests that helper threads change nothing: every learner and every evaluation gives the same result on 1, 2 and 3
+//! threads.
 
 use std::sync::{Arc, Mutex};
 

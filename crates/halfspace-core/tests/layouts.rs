@@ -1,4 +1,5 @@
-//! The layout of the examples changes nothing: every learner gives the same result on sparse and on dense rows.
+//! Tests that the layout of the examples changes nothing: every learner gives the same result on sparse and on dense
+//! rows.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,16 +1,17 @@
-//! A sequence of examples of one conjunction on which the kernel perceptron makes a mistake every time.
+//! A sequence of examples of one conjunction on which the kernel perceptron over monotone conjunctions makes a mistake
+//! every time.
 //!
-//! The construction is Theorem 4 and Lemma 6 of R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus
-//! convergence of Boolean kernels for on-line learning algorithms" (2005). The target is the conjunction of all n
-//! variables. The sequence starts with the negative example 0^n and the positive example 1^n, and a set S of negative
-//! examples follows. Each member of S has n/20 ones, and any two members have at most n/80 ones in common.
+//! The construction is Theorem 4 and Lemma 6 of R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence
+//! of Boolean kernels for on-line learning algorithms" (2005). The target is the conjunction of all n variables. The
+//! sequence starts with the negative example 0^n and the positive example 1^n, and a set S of negative examples
+//! follows. Each member of S has n/20 ones, and any two members have at most n/80 ones in common.
 //!
 //! Under the monotone kernel, example i of S is a mistake iff 2^(n/20) - 1 >= sum over j < i of 2^|x_i and x_j|. The
 //! theorem holds for large n. For the n that you ask for, this module checks the size of the sequence instead:
 //! `(|S| - 1) 2^floor(n/80)` must not exceed `2^(n/20) - 1`.
 //!
 //! S is built by a greedy search. A random vector joins it unless it has too many ones in common with an earlier
-//! member.
+//! member. The search fails after 100 draws per wanted member.
 
 use rand::RngExt;
 

@@ -3,8 +3,8 @@
 //! This is Lemma 8 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
 //! on-line learning algorithms". Let F be a formula over l variables, and x a further variable. `x and F` has as many
 //! satisfying assignments as F, and `x or F`, where x joins each clause, has 2^l more. So the binary digits of the
-//! wanted number, from the lowest 1 upwards, determine how each further variable joins. The formula needs at most one
-//! clause per variable.
+//! wanted number, from the lowest 1 upwards, say which of the two adds each further variable. The formula needs at most
+//! one clause per variable.
 
 use num_bigint::BigUint;
 

@@ -9,13 +9,14 @@
 //! the assignment in which its variables are true. The query has all features of A and B and no slack, so only the
 //! conjunctions of A, of B and of both decide its prediction.
 //!
-//! 1. For each clause, V demotions reduce the conjunctions without a variable of this clause. The conjunctions of
-//!    A that satisfy the formula keep weight 1, and the others sum to less than 1/2.
-//! 2. All of A is promoted q times, until the sum is just below theta.
-//! 3. The same kind of demotions uses a formula over B with exactly p satisfying assignments
-//!    ([`super::monotone_cnf`]). After them the conjunctions of B sum to between p and p + 1/4.
+//! 1. For each clause, V demotions reduce the conjunctions without a variable of this clause. The conjunctions of A
+//!    that satisfy the formula keep weight 1, and the others sum to less than 1/2.
+//! 2. All of A is promoted q times, which keeps their sum below theta.
+//! 3. The same kind of demotions uses a formula over B with exactly p satisfying assignments ([`super::monotone_cnf`]).
+//!    After them the conjunctions of B sum to between p and p + 1/4.
 //! 4. All of B is promoted. The conjunctions of B alone and those shared by A and B then sum to at least theta -
-//!    alpha^q K, with an excess below half of alpha^q. The query reaches theta iff the count of A is at least K.
+//!    alpha^q K, with an excess below half of alpha^q. The query reaches theta iff the formula has at least K
+//!    satisfying assignments.
 //!
 //! A demotion needs a mistake on a negative example, and three pairs of slack features cause it. Each pair is
 //! promoted until its three conjunctions reach theta together. After that, one feature from each pair suffices to

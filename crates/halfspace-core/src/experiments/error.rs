@@ -1,4 +1,4 @@
-//! Errors of experiment parameters, and the readers and checks that report them.
+//! Errors in the parameters of experiments, and the readers and checks that report them.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,8 @@
 //! `false-stop-rate`: how often a stopping rule ends a run at a wrong hypothesis, against the allowed error delta.
 //!
 //! All runs are runs of Directed Drift (algorithm D). The exact probability from `theory::directed_drift` is drawn
-//! beside the measured shares. If the points of a rule lie above the diagonal, it does not keep the confidence that
-//! it promises.
+//! beside the measured shares. Where the points of a rule lie above the diagonal, more than a share delta of the runs
+//! end at a wrong hypothesis. Only `per-hypothesis` allows this, because it promises nothing for a whole run.
 
 use std::sync::OnceLock;
 

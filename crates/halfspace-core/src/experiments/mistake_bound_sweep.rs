@@ -2,12 +2,12 @@
 //! features.
 //!
 //! The source is S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data". Figure 1
-//! shows mistakes over n against m over (pi/2) n ln n. Table 1 shows mistakes against n at the paper's own batch
-//! sizes. Directed Drift without batches is the chain of `learners::drift::drift_chain`, whose expected mistakes are
-//! known, so such a learner needs no runs.
+//! shows mistakes over n against m over (pi/2) n ln n, where m is the batch size. Table 1 shows mistakes against n at
+//! the paper's own batch sizes. Directed Drift without batches is the chain of `learners::drift::drift_chain`, whose
+//! expected mistakes are known, so this learner needs no runs.
 //!
-//! A run that stops at `max_mistakes` mistakes is censored and counts with this number. The mean at its point is then
-//! only a lower bound, so the interval has no upper end.
+//! A run that stops at `max_mistakes` mistakes counts with this number (it is *censored*). The mean at its point is
+//! then only a lower bound, so the interval has no upper end.
 
 use std::f64::consts::PI;
 

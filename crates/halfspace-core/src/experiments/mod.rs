@@ -2,15 +2,16 @@
 //!
 //! An [`Experiment`] is a [`Design`] with checked parameters. It is divided into parts of about equal cost, which any
 //! worker may compute in any order. The seed of each run follows from the experiment's seed, the run's point and the
-//! run's number, and the result of a part consists of integers that are added up. For this reason the outcome depends
-//! neither on the division into parts nor on the workers. Points with an exact analysis need no runs.
+//! run's number (points that are to be compared on the same data share their seeds), and the result of a part consists
+//! of integers that are added up. So the outcome depends neither on the division into parts nor on the workers. Points
+//! with an exact analysis need no runs.
 //!
 //! - [`mistake_bound_sweep`], [`false_stop_rate`], [`certificate_coverage`], [`separable_fraction`] and
 //!   [`sample_complexity`] are the designs.
 //! - [`mistake_curve`] charts the mistakes of a single training.
-//! - [`outcome`] is the chart of the results, which [`crate::figures`] draws as SVG.
+//! - [`outcome`] holds the chart of the results, which [`crate::figures`] draws as SVG.
 //!
-//! *This module is pure like the learners: it knows no clock, no queue and no request.*
+//! This module is pure like the learners: it knows no clock, no queue and no request.
 
 pub mod certificate_coverage;
 pub mod csv;

@@ -1,4 +1,4 @@
-//! The outcome of an experiment: a chart of the runs so far, and the points that tallies of runs give.
+//! The outcome of an experiment: a chart of the runs so far, and how results of runs become points of it.
 
 use crate::figures::chart::{Chart, Point};
 

@@ -1,12 +1,12 @@
 //! Division of a grid of runs into parts of about equal cost.
 //!
-//! Imagine the runs of a point at equal distances on a line, which the parts cut into equal pieces. Each part takes
-//! the same share of each point, up to one run. So the parts cost about the same even if the estimated costs are
-//! wrong, a partial result covers all points, and the remaining time can be estimated from the elapsed time.
+//! Imagine the runs of a point at equal distances on a line, and the line cut into as many equal pieces as there are
+//! parts. Each part takes one piece of the line of each point. So the parts cost about the same even if the estimated
+//! costs are wrong, a partial result covers all points, and the remaining time can be estimated from the elapsed time.
 //!
-//! A point with fewer runs than parts has runs in some of the parts only. Its first run lies at a phase, which is the
-//! estimated cost of all earlier points divided by the total cost. This spreads such points over the parts by cost.
-//! All arithmetic is in integers, so every machine makes the same division.
+//! A point with fewer runs than parts has runs in some of the parts only. To spread such points over the parts, the
+//! first run of a point is shifted by the estimated cost of all earlier points divided by the total cost. All
+//! arithmetic is in integers, so every machine makes the same division.
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! `sample-complexity`: the share of runs in which a learner finds the hidden binary weights exactly, against
 //! examples per dimension.
 //!
-//! A learner may answer with binary weights, or with real weights, whose signs are then compared. Learners of
-//! half-space data get uniform positive examples, the others uniform labelled examples. For odd n both kinds carry
-//! the same knowledge. The chart marks two ratios. From the first on, uniform examples determine the weights, and
-//! from the second on, message passing finds them.
+//! A learner may answer with binary weights, or with real weights, whose signs are then compared. Learners that accept
+//! half-space examples get uniform positive ones, the others uniform labelled ones. For odd n both kinds carry the same
+//! information. The chart marks two ratios: from the first on, uniform examples determine the weights, and from the
+//! second on, message passing finds them (both for large n).
 
 use crate::learners::engine::check;
 use crate::learners::engine::entry::{DefaultStop, LearnerEntry};

@@ -1,4 +1,4 @@
-//! Results of runs as integers, which can be added in any order.
+//! Sums of the results of runs, in integers, so that they can be added in any order.
 
 use serde::{Deserialize, Serialize};
 

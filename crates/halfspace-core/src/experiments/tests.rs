@@ -1,4 +1,4 @@
-//! Tests of the properties that all experiments share, and of figures from the papers and from the exact chain.
+//! Tests the properties that all experiments share, and figures from the papers and from the exact chain.
 
 use serde_json::{Map, Value, json};
 

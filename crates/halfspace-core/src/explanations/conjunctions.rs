@@ -1,9 +1,8 @@
-//! The heaviest conjunctions of a sum over support vectors, with exact weights.
+//! The heaviest conjunctions under a list of vectors with counts, with exact weights.
 //!
-//! Each vector has a count, and the weight of a conjunction is the sum of the counts of the vectors that satisfy it.
-//! A further literal only removes vectors. So no extension of a conjunction weighs more than its positive counts
-//! alone or its negative counts alone, whichever is larger, and the search leaves out every extension that cannot
-//! displace a kept conjunction.
+//! The weight of a conjunction is the sum of the counts of the vectors that satisfy it. A further literal only removes
+//! vectors. So no extension of a conjunction weighs more than its positive counts alone and, where magnitudes are
+//! ranked, its negative counts alone. The search leaves out every extension that cannot displace a kept conjunction.
 //!
 //! The search goes through the conjunctions by size and then by feature. The vectors of each literal lie in one row
 //! of a matrix, and the intersection kernel extends a conjunction by 64 literals at once. The method is Eclat: M. J.

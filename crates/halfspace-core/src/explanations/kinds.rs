@@ -1,4 +1,4 @@
-//! The explanation of each kind of hypothesis.
+//! Makes the explanation of each kind of hypothesis.
 
 use std::cmp::Reverse;
 

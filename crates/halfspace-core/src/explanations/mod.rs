@@ -10,8 +10,9 @@
 //! | bounded | feature | the weight minus the inhibition | unknown |
 //!
 //! The uses of a term are the updates that changed its weight. We know them only for the kernels, which keep the
-//! examples of their updates. Terms are ordered by magnitude, and powers by value. Ties go to the term of fewer
-//! literals, and then to the earlier features. Terms of weight 0 are left out.
+//! examples of their updates. Conjunctions have at most [`LITERALS_MAX`] literals. Terms are ordered by magnitude, and
+//! powers by value. Ties go to the term of fewer literals, and then to the earlier features. Terms of weight 0 are left
+//! out. So are, for kernel Winnow, conjunctions that were not promoted more often than demoted.
 
 mod conjunctions;
 mod explanation;

@@ -1,4 +1,4 @@
-//! Compares explanations with their definition, and checks those of targets whose heaviest terms are known.
+//! Tests explanations against their definition, and those of targets whose heaviest terms are known.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A bar chart, and its drawing as SVG text. Bars below 0 are hollow, so the picture needs no colour.
+//! A bar chart, and its drawing as SVG text. Bars below 0 are hollow, so they can be told apart without colour.
 
 use std::fmt::Write;
 

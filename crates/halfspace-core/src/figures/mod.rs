@@ -1,8 +1,8 @@
-//! Figures: the one place that draws pictures for people to keep.
+//! Figures as SVG pictures. All pictures that the program writes are drawn here.
 //!
 //! A figure is data, and each kind draws itself as SVG text: [`Chart`] has lines and points over two axes, [`BarChart`]
-//! has bars, and [`HeatMaps`] have squares of values. Equal figures give equal bytes. A picture needs no colour, except
-//! that of a heat map, and has a title and a description for readers who cannot see it.
+//! has bars, and [`HeatMaps`] have squares of values. Equal figures give equal bytes. Except for heat maps, a picture
+//! can be read without colour, and each has a title and a description for readers who cannot see it.
 
 mod axis;
 pub mod bars;

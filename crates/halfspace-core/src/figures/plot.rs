@@ -1,9 +1,9 @@
 //! Drawing of a chart as SVG text. The same chart always gives the same bytes.
 //!
 //! You can read the picture in black and white, because series differ in the shape of their markers and theory curves
-//! in their dashes. A title and a description in words are there for readers who cannot see it. The SVG has no
-//! script, no style sheet and no reference to other files. However long a curve is, the size of the file is bounded
-//! by the number of pixels and of points.
+//! in their dashes. It has a title and a description in words for readers who cannot see it. The SVG has no script, no
+//! style sheet and no reference to other files. However long a curve is, the number of pixels and of points bounds the
+//! size of the file.
 //!
 //! We do not use `plotters`, because it writes neither title nor description and rounds positions to whole pixels.
 

@@ -1,4 +1,4 @@
-//! What every picture consists of: the paper with its description, texts and lines.
+//! What all pictures share: the white background with title and description, texts and lines.
 
 use std::fmt::Write;
 

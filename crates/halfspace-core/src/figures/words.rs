@@ -1,4 +1,4 @@
-//! A chart in words for screen readers, and the notation of numbers in pictures.
+//! The description of a chart for screen readers, and the notation of numbers in pictures.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! An allocator that counts the allocated bytes per process and per thread.
 //!
-//! Each allocation adds to a counter of the thread and to a counter of the process. The process has many of them, and
-//! almost every thread has one to itself, so that this addition needs no atomic instruction either.
+//! Each allocation adds to a counter of the thread and to a counter of the process. The process has 1,024 such
+//! counters, and almost every thread has one to itself, so that neither addition needs an atomic instruction.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

@@ -1,12 +1,12 @@
 //! The memory budget of a process, and the grants that work takes from it.
 //!
-//! An eighth of the budget is reserved for small grants, because large work must not be able to lock out small work.
+//! An eighth of the budget is reserved for small grants (up to 1 MiB), so that large work cannot lock out small work.
 //!
-//! [`SpareMemory`] is held but can be given back at any moment. The budget counts it as free and takes it back as
-//! soon as any grant needs it.
+//! [`SpareMemory`] is memory that is held but can be given back at any moment. The budget counts it as free and takes
+//! it back as soon as a grant needs it.
 //!
-//! Several threads may compute one piece of work. [`SharedGrant`] then charges the memory of the helping threads to
-//! the grant of this work.
+//! If several threads compute one piece of work, [`SharedGrant`] charges the memory of the helping threads to the grant
+//! of this work.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Labelled tables to try, each made from its definition.
+//! Small labelled tables for first trials, each generated from its definition.
 //!
 //! A table has named columns of text values, and the last column is `class`. This module does not know how tables are
 //! written or encoded as examples.

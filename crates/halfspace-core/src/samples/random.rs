@@ -1,6 +1,6 @@
-//! Independent fair bits with the class of a concept.
+//! Tables of independent fair bits, whose class is a parity, a majority or a DNF.
 //!
-//! The rows are the same that the generator of examples draws for the same target and seed.
+//! Before noise, the rows are those that the generator of examples draws for the same target and seed.
 
 use super::sample::{Rows, Sample, Settings};
 use crate::bits::{self, BitVector};

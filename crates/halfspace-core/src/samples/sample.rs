@@ -1,4 +1,4 @@
-//! A labelled table with its definition, and the parameters that make it.
+//! The type of a labelled table with its definition, and the parameters from which it is made.
 
 use std::ops::RangeInclusive;
 

@@ -1,16 +1,17 @@
 //! False stops of the rule `anytime`: the probability that it ends a run of Directed Drift (algorithm D) at a wrong
 //! hypothesis.
 //!
-//! The run length T_k of this rule grows with the number k of the hypothesis, so there is no closed recurrence as for
-//! a fixed run length. Instead we compute the probability of each distance at the start of run k, for one k after the
-//! other. Beyond about n = 20, algorithm D takes too long to follow to the end. So the computation bounds the false
-//! stops still to come and ends early.
+//! The run length T_k of this rule grows with the number k of the hypothesis, so there is no closed recurrence as for a
+//! fixed run length. Instead we compute the probability of each distance from the target when hypothesis k is tested,
+//! for one k after the other. From about n = 20 on, a run of algorithm D is too long to follow to its end. So the
+//! computation bounds the false stops still to come and ends early.
 //!
-//! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step preserves this measure, except for the runs
-//! that stop or reach the target. So if the probabilities at some k are at most C pi, those of every later k are as
-//! well. At distance d a run is accepted with probability (1 - e_d)^T_j <= delta_j^rho, where rho = ln(1 - e_d) /
-//! ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at most
-//! `delta^rho k^(1 - 2 rho) / (2 rho - 1)`.
+//! At distance d, a mistake moves the hypothesis away from the target with probability bad_d and towards it with
+//! probability good_d. Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step preserves this measure,
+//! except for the runs that stop or reach the target. So if the probabilities at some k are at most C pi, those of
+//! every later k are as well. At distance d, hypothesis j is accepted with probability (1 - e_d)^T_j <= delta_j^rho,
+//! where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum of delta_j^rho over j > k is
+//! at most `delta^rho k^(1 - 2 rho) / (2 rho - 1)`.
 
 use serde::Serialize;
 

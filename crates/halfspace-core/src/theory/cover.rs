@@ -1,9 +1,10 @@
 //! Cover's theorem: the number of dichotomies of points in general position that hyperplanes realise.
 //!
-//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with applications in
-//! pattern recognition" (1965), as in H. Sompolinsky's lecture on the capacity of the perceptron. P points in general
-//! position in N dimensions have 2^P labellings, and hyperplanes through the origin realise
-//! `C(P, N) = 2 sum over k < N of C(P - 1, k)` of them. The fraction is 1 for P <= N and exactly one half at P = 2 N.
+//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with applications in pattern
+//! recognition" (1965), as in H. Sompolinsky's lecture on the capacity of the perceptron. P points in general position
+//! in N dimensions have 2^P labellings, and hyperplanes through the origin realise
+//! `C(P, N) = 2 sum over k < N of binom(P - 1, k)` of them. The fraction is 1 for P <= N and exactly one half at P = 2
+//! N.
 
 use num_bigint::BigUint;
 use serde::{Serialize, Serializer};

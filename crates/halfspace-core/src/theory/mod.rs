@@ -1,9 +1,9 @@
-//! Proved results as numbers: figures that follow from a few parameters, without data or seed.
+//! Numbers that follow from a theorem and a few parameters, without data or seed.
 //!
-//! Each file covers a theorem or a family of theorems: Cover's theorem, Theorem 1 on Directed Drift, Novikoff's
-//! theorem, the stopping rules, and Winnow's mistake bound. If a learner or a stopping rule needs a formula too, it
-//! is in `learners`, and the file here only checks its parameters. No computation here is random. One that takes more
-//! than some milliseconds has a stop flag.
+//! Each file covers a theorem or a family of theorems: Cover's theorem, Theorem 1 of Fang and Venkatesh beside an exact
+//! analysis of Directed Drift, Novikoff's theorem, the stopping rules, and Winnow's mistake bound. If a learner or a
+//! stopping rule needs a formula too, it is in `learners`, and the file here only checks its parameters. No computation
+//! here is random. Those that can take long have a stop flag.
 
 mod anytime;
 pub mod cover;

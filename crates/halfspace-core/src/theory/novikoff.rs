@@ -1,7 +1,7 @@
 //! Novikoff's theorem on the mistakes of the perceptron.
 //!
 //! The perceptron from w = 0 makes at most R^2 |u|^2 / xi^2 mistakes on examples of norm at most R if a vector u
-//! satisfies y <u, x> >= xi for every example. You find the formula in `learners::linear::novikoff`, which also
+//! satisfies y <u, x> >= xi > 0 for every example. You find the formula in `learners::linear::novikoff`, which also
 //! applies the bound to runs.
 
 use crate::learners::engine::bound::on_whole_numbers;

@@ -1,4 +1,4 @@
-//! Thresholds at which the stopping rules accept a hypothesis, for given parameters.
+//! Thresholds of the stopping rules: the run lengths at which they accept a hypothesis.
 //!
 //! The formulas and the guarantees of the rules are in `learners::engine::stopping`.
 

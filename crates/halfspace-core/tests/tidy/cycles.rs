@@ -1,8 +1,8 @@
-//! No files of a crate import each other in a circle.
+//! Tests that no files of a crate import each other in a circle.
 //!
-//! A path names the deepest module on its way that is a file, so a path through the re-export of a parent counts as
-//! an import of the parent, and the declaration `mod child;` as none. An inline module belongs to its file. Tests do
-//! not count.
+//! A path counts as an import of the deepest module on it that is a file. So a path through the re-export of a parent
+//! is an import of the parent, and the declaration `mod child;` is none. An inline module belongs to its file. Test
+//! modules are left out.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Rules of the source code that the compiler does not check.
+//! Tests the rules of the source code that the compiler does not check.
 
 mod cycles;
 mod names;

@@ -1,7 +1,7 @@
-//! What the documents and the comments name exists: files, folders, routes, settings, and names of the code.
+//! Tests that what the documents and the comments name exists: files, folders, routes, settings, and names of the code.
 //!
-//! Only a span between single back quotes that is one name counts. The page of the settings and the OpenAPI document
-//! are compared with the program elsewhere, so they tell which flags, variables and routes there are.
+//! Only spans between single back quotes that consist of one name are checked. Other tests compare the page of the
+//! settings and the OpenAPI document with the program, so these tell which flags, variables and routes exist.
 
 use std::collections::HashSet;
 use std::fs;

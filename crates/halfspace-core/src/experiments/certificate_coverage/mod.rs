@@ -1,10 +1,10 @@
 //! The experiment `certificate-coverage`: how often a certificate is false, against the error that it allows.
 //!
-//! Each run draws a population with known probabilities, so that the true error of a hypothesis is an exact sum. It
-//! then asks for the same certificates that the service issues, and counts those whose statement is false. Statements
-//! that hold at all times are compared after each example, and uniqueness is compared with all vectors of binary
-//! weights. The curve of a test set is exact: it is the mean of the binomial probabilities of a false statement,
-//! given the trained hypotheses.
+//! Each run draws examples from a population with known probabilities, so that the true error of a hypothesis is an
+//! exact sum. It then asks for the same certificates that the service issues, and counts those whose statement is
+//! false. Statements that hold at all times are compared after each example, and uniqueness is compared with all
+//! vectors of binary weights. For a test set, the chart also has an exact curve: the mean, over the trained hypotheses,
+//! of the binomial probability of a false statement.
 
 mod population;
 #[cfg(test)]

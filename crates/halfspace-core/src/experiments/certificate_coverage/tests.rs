@@ -1,4 +1,4 @@
-//! The coverage of every certificate, and of mutated bounds, which must be violated too often.
+//! Tests that no certificate is false too often, and that deliberately wrong bounds are.
 //!
 //! A test makes few runs per cell. `scripts/coverage` makes 2,000.
 

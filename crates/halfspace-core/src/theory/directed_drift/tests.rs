@@ -1,4 +1,4 @@
-//! Compares the figures of the exact analysis with references in rational arithmetic, and for small n also with the
+//! Tests the figures of the exact analysis against references in rational arithmetic, and for small n also against the
 //! whole chain over hypotheses and examples.
 
 use super::*;

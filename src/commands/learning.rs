@@ -109,13 +109,13 @@ async fn predict(
     command: &ModelCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    let model = Model::of(connection, &command.model).await?;
     let query = Query::of(&command.input.parameters);
-    let path = query.after(&format!("{}/predict", model.path));
     let content = Content::File(&command.input.file, media_type(&command.input)?);
-    let answer = connection
-        .send(Method::POST, &path, content, NDJSON)
-        .await?;
+    let answer = with_model(connection, &command.model, async |model| {
+        let path = query.after(&format!("{model}/predict"));
+        connection.send(Method::POST, &path, content, NDJSON).await
+    });
+    let answer = answer.await?;
     let lines = String::from_utf8_lossy(&answer.body);
     // A late error is the last line.
     let last = lines.trim_end().rsplit('\n').next().unwrap_or_default();
@@ -124,7 +124,6 @@ async fn predict(
         true => tables::write(&lines)?,
         false => tables::write(&tables::predictions(&lines))?,
     }
-    model.remove(connection).await?;
     match late["error"]["detail"].as_str() {
         Some(detail) => Err(Failure::work(
             match late["error"]["errors"][0]["line"].as_u64() {
@@ -141,11 +140,12 @@ async fn evaluate(
     command: &ModelCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    let model = Model::of(connection, &command.model).await?;
     let query = Query::of(&command.input.parameters);
-    let path = query.after(&format!("{}/evaluate", model.path));
-    let result = post_file(connection, &path, &command.input).await?;
-    model.remove(connection).await?;
+    let result = with_model(connection, &command.model, async |model| {
+        let path = query.after(&format!("{model}/evaluate"));
+        post_file(connection, &path, &command.input).await
+    });
+    let result = result.await?;
     print(&result, is_json, tables::evaluation)
 }
 
@@ -200,14 +200,15 @@ async fn explain(
     command: &ExplainCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    let model = Model::of(connection, &command.model).await?;
     let mut query = Query::of(&[]);
     query.add("top", command.top);
-    let path = query.after(&format!("{}/explanation", model.path));
-    let explanation = connection
-        .send(Method::GET, &path, Content::None, JSON)
-        .await?;
-    model.remove(connection).await?;
+    let explanation = with_model(connection, &command.model, async |model| {
+        let path = query.after(&format!("{model}/explanation"));
+        connection
+            .send(Method::GET, &path, Content::None, JSON)
+            .await
+    });
+    let explanation = explanation.await?;
     print(&explanation.json()?, is_json, tables::explanation)
 }
 
@@ -272,42 +273,27 @@ async fn post_file(connection: &Connection, path: &str, input: &Input) -> Result
         .json()
 }
 
-/// A model of the service.
-struct Model {
-    path: String,
-    /// Whether the command has sent the model, which then disappears with the command.
-    is_sent: bool,
-}
-
-impl Model {
-    /// The model with an id, or the model of a file, which is first sent to the service.
-    async fn of(connection: &Connection, model: &str) -> Result<Self, Failure> {
-        let file = Path::new(model);
-        if !file.exists() && connection.server().is_some() {
-            return Ok(Self {
-                path: format!("/v1/models/{}", escaped(model)),
-                is_sent: false,
-            });
-        }
-        let content = Content::File(file, JSON);
-        let imported = connection
-            .send(Method::POST, "/v1/models", content, JSON)
-            .await?;
-        let id = imported.json()?["id"].take();
-        Ok(Self {
-            path: format!("/v1/models/{}", id.as_str().unwrap_or_default()),
-            is_sent: true,
-        })
+/// Works with the path of a model: one of the service by its id, or that of a file, which is sent to the service and
+/// deleted after the work, whatever comes of it.
+async fn with_model<T>(
+    connection: &Connection,
+    model: &str,
+    work: impl AsyncFnOnce(&str) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let file = Path::new(model);
+    if !file.exists() && connection.server().is_some() {
+        return work(&format!("/v1/models/{}", escaped(model))).await;
     }
-
-    async fn remove(self, connection: &Connection) -> Result<(), Failure> {
-        if self.is_sent {
-            let path = &self.path;
-            let removal = connection.send(Method::DELETE, path, Content::None, JSON);
-            removal.await?;
-        }
-        Ok(())
-    }
+    let content = Content::File(file, JSON);
+    let imported = connection.send(Method::POST, "/v1/models", content, JSON);
+    let id = imported.await?.json()?["id"].take();
+    let path = format!("/v1/models/{}", id.as_str().unwrap_or_default());
+    let done = work(&path).await;
+    let removed = connection.send(Method::DELETE, &path, Content::None, JSON);
+    let removed = removed.await;
+    let done = done?;
+    removed?;
+    Ok(done)
 }
 
 /// Refuses a file in a folder that does not exist, before the work begins.

@@ -68,7 +68,7 @@ impl From<LanguageName> for Language {
 ///
 /// The program reads raw rows and gives exactly the predictions of the service:
 ///
-/// - Python: every model
+/// - Python: every model, unless a table of it was read with `missing_values`, which no language states
 /// - PostgreSQL: weights and conjunction kernels in whole numbers
 /// - C, Rust, SQLite: the same, if the absolute sum fits into 64 bits
 /// - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192 characters

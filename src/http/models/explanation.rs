@@ -54,8 +54,8 @@ impl ExplanationQuery {
 /// Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
 ///
 /// The terms of a kernel are conjunctions of at most 3 literals. Of the conjunctions that the same support
-/// vectors satisfy, the answer shows the shortest one. If the search would take longer than
-/// `answer_seconds_max`, the answer compares conjunctions of fewer literals, and `detail` says so.
+/// vectors satisfy, the answer shows the shortest one. If the search may take longer than
+/// `answer_seconds_max` on a busy machine, the answer compares conjunctions of fewer literals, and `detail` says so.
 ///
 /// `Accept` or `format` selects the format.
 #[utoipa::path(get, path = "/v1/models/{id}/explanation", tag = "models",

@@ -295,7 +295,7 @@ fn kernel_rule(kernel: &Kernel) -> String {
 fn fewer_literals(size: usize, most: usize) -> Option<String> {
     (size < most).then(|| {
         format!(
-            "The search over conjunctions of {} literals would take more computing time than \
+            "The search over conjunctions of {} literals may take more computing time than \
              answer_seconds_max allows.",
             size + 1
         )

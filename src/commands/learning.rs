@@ -47,8 +47,10 @@ pub async fn run(command: &LearningCommand, settings: &Settings) -> Result<ExitC
             LearningCommand::Theory(command) => theory(&connection, command, is_json).await,
         }
     };
-    // The store inside this process is removed also after a signal.
+    // The store inside this process is removed also after a signal. The work comes first, since one that waits for a
+    // job says more about the signal.
     let done = tokio::select! {
+        biased;
         done = work => done,
         stopped = signalled() => Err(stopped),
     };

@@ -3,14 +3,14 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use clap::Parser;
 use halfspace::config::CommandLine;
 use halfspace::config::given::command_line;
 use serde_json::{Value, json};
 
-use crate::service::{Program, program};
+use crate::service::{Program, program, until};
 
 /// A majority of three, once each, with the label in the last column.
 const TABLE: &str =
@@ -133,6 +133,45 @@ fn train_command_gives_the_same_result_in_process_and_on_a_server() {
     let address = format!("http://{}", server.client().address);
     let running = home.json(&[&train[..], &params, &["--server", &address]].concat());
     assert_eq!(facts(&running), facts(&inside));
+    server.kill();
+}
+
+#[tokio::test]
+async fn train_command_tells_the_address_of_its_job_after_a_signal() {
+    let home = Home::new();
+    let server = Program::start(&home.path().join("data"), &[]);
+    let client = server.client();
+    let address = format!("http://{}", client.address);
+    // No hypothesis is right on both examples, so the training goes on.
+    home.write("contradiction.csv", "a,b,label\n0,1,1\n0,1,-1\n");
+    let mut train = vec![
+        "train",
+        "contradiction.csv",
+        "--learner",
+        "pocket",
+        "--server",
+    ];
+    train.extend([&*address, "--param", "stop.max_seconds=60"]);
+    train.extend(["--param", "stop.max_passes=1000000000"]);
+    for run in 1..=4 {
+        let mut command = program();
+        command.args(&train).current_dir(home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let job = until("the job", async || {
+            let jobs = client.every("/v1/jobs").await;
+            (jobs.len() == run).then(|| jobs[0]["id"].as_str().unwrap().to_owned())
+        });
+        let path = format!("/v1/jobs/{}", job.await);
+        client.until_status(&path, "running").await;
+        let kill = ["-TERM", &child.id().to_string()];
+        assert!(Command::new("kill").args(kill).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("{address}{path}")), "{said}");
+        client.cancel(&path).await;
+    }
     server.kill();
 }
 

@@ -148,22 +148,23 @@ async fn train_command_tells_the_address_of_its_job_after_a_signal() {
         "train",
         "contradiction.csv",
         "--learner",
-        "pocket",
+        "perceptron",
         "--server",
     ];
     train.extend([&*address, "--param", "stop.max_seconds=60"]);
     train.extend(["--param", "stop.max_passes=1000000000"]);
-    for run in 1..=4 {
+    for _ in 0..4 {
         let mut command = program();
         command.args(&train).current_dir(home.path());
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let job = until("the job", async || {
+        let path = until("the running job", async || {
             let jobs = client.every("/v1/jobs").await;
-            (jobs.len() == run).then(|| jobs[0]["id"].as_str().unwrap().to_owned())
-        });
-        let path = format!("/v1/jobs/{}", job.await);
-        client.until_status(&path, "running").await;
+            let mut running = jobs.iter().filter(|job| job["status"] == "running");
+            let id = running.next()?["id"].as_str()?;
+            Some(format!("/v1/jobs/{id}"))
+        })
+        .await;
         let kill = ["-TERM", &child.id().to_string()];
         assert!(Command::new("kill").args(kill).status().unwrap().success());
         let output = child.wait_with_output().unwrap();

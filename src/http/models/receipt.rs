@@ -19,10 +19,10 @@ use crate::http::problem::{Code, Problem};
 
 /// Returns the receipt of the training that made a model.
 ///
-/// A receipt names the mistaken examples of the training. With the parameters and the seed, these examples reproduce the
-/// run. `halfspace verify` replays a receipt on the data with a second implementation of the learners. A training has a
-/// receipt if the learner changes its state only on mistakes, the order is cyclic or shuffled, and the run began from
-/// the learner's own first hypothesis.
+/// A receipt names the mistaken examples of the training. With the parameters and the seed, these examples reproduce
+/// the run. `halfspace verify` replays a receipt on the data with a second implementation of the learners. A training
+/// has a receipt if the learner changes its state only on mistakes, the order is cyclic or shuffled, and the run
+/// began from the learner's own first hypothesis.
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),

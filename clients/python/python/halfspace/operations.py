@@ -293,9 +293,10 @@ class Operations:
 
         The program reads raw rows and gives exactly the predictions of the service:
 
-        - Python: every model - PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the
-        same, if the absolute sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the
-        formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
+        - Python: every model, unless a table of it was read with `missing_values`, which no language states -
+        PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the same, if the absolute
+        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192
+        characters - C, Rust: also real weights, added in the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
@@ -319,8 +320,8 @@ class Operations:
         """Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
 
         The terms of a kernel are conjunctions of at most 3 literals. Of the conjunctions that the same support
-        vectors satisfy, the answer shows the shortest one. If the search would take longer than
-        `answer_seconds_max`, the answer compares conjunctions of fewer literals, and `detail` says so.
+        vectors satisfy, the answer shows the shortest one. If the search may take longer than `answer_seconds_max`
+        on a busy machine, the answer compares conjunctions of fewer literals, and `detail` says so.
 
         `Accept` or `format` selects the format.
         """
@@ -346,10 +347,10 @@ class Operations:
     def get_model_receipt(self, id: str) -> types.Receipt:
         """Returns the receipt of the training that made a model.
 
-        A receipt names the mistaken examples of the training. These examples alone reproduce the run. `halfspace
-        verify` replays a receipt on the data with a second implementation of the learners. A training has a receipt
-        if the learner changes its state only on mistakes, the order is cyclic or shuffled, and the run began from
-        the learner's own first hypothesis.
+        A receipt names the mistaken examples of the training. With the parameters and the seed, these examples
+        reproduce the run. `halfspace verify` replays a receipt on the data with a second implementation of the
+        learners. A training has a receipt if the learner changes its state only on mistakes, the order is cyclic or
+        shuffled, and the run began from the learner's own first hypothesis.
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/receipt", accept="application/json"), types.Receipt)
 
@@ -899,9 +900,10 @@ class AsyncOperations:
 
         The program reads raw rows and gives exactly the predictions of the service:
 
-        - Python: every model - PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the
-        same, if the absolute sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the
-        formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
+        - Python: every model, unless a table of it was read with `missing_values`, which no language states -
+        PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the same, if the absolute
+        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192
+        characters - C, Rust: also real weights, added in the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
@@ -925,8 +927,8 @@ class AsyncOperations:
         """Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
 
         The terms of a kernel are conjunctions of at most 3 literals. Of the conjunctions that the same support
-        vectors satisfy, the answer shows the shortest one. If the search would take longer than
-        `answer_seconds_max`, the answer compares conjunctions of fewer literals, and `detail` says so.
+        vectors satisfy, the answer shows the shortest one. If the search may take longer than `answer_seconds_max`
+        on a busy machine, the answer compares conjunctions of fewer literals, and `detail` says so.
 
         `Accept` or `format` selects the format.
         """
@@ -952,10 +954,10 @@ class AsyncOperations:
     async def get_model_receipt(self, id: str) -> types.Receipt:
         """Returns the receipt of the training that made a model.
 
-        A receipt names the mistaken examples of the training. These examples alone reproduce the run. `halfspace
-        verify` replays a receipt on the data with a second implementation of the learners. A training has a receipt
-        if the learner changes its state only on mistakes, the order is cyclic or shuffled, and the run began from
-        the learner's own first hypothesis.
+        A receipt names the mistaken examples of the training. With the parameters and the seed, these examples
+        reproduce the run. `halfspace verify` replays a receipt on the data with a second implementation of the
+        learners. A training has a receipt if the learner changes its state only on mistakes, the order is cyclic or
+        shuffled, and the run began from the learner's own first hypothesis.
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/receipt", accept="application/json"), types.Receipt)
 

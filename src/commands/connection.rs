@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use axum::Router;
@@ -38,6 +39,8 @@ pub enum Connection {
         client: reqwest::Client,
         server: String,
         key: Option<String>,
+        /// The address of the job whose end the command waits for.
+        job: Mutex<Option<String>>,
     },
 }
 
@@ -79,6 +82,7 @@ impl Connection {
                 client: client.map_err(|error| Failure::work(error.to_string()))?,
                 server: with_scheme(server.trim_end_matches('/')),
                 key: place.key.clone(),
+                job: Mutex::default(),
             });
         }
         let directory = tempfile::tempdir()
@@ -99,6 +103,23 @@ impl Connection {
         match self {
             Self::Inside { .. } => None,
             Self::Running { server, .. } => Some(server),
+        }
+    }
+
+    /// Notes the path of the job whose end the command waits for.
+    pub fn wait_for(&self, path: &str) {
+        if let Self::Running { server, job, .. } = self
+            && let Ok(mut job) = job.lock()
+        {
+            *job = Some(format!("{server}{path}"));
+        }
+    }
+
+    /// A job of a running service, which goes on when the command ends early.
+    pub fn left_behind(&self) -> Option<String> {
+        match self {
+            Self::Running { job, .. } => job.lock().ok()?.take(),
+            Self::Inside { .. } => None,
         }
     }
 
@@ -142,6 +163,7 @@ impl Connection {
                 client,
                 server,
                 key,
+                ..
             } => {
                 let mut request = client
                     .request(method, format!("{server}{path}"))

@@ -47,13 +47,15 @@ pub async fn run(command: &LearningCommand, settings: &Settings) -> Result<ExitC
             LearningCommand::Theory(command) => theory(&connection, command, is_json).await,
         }
     };
-    // The store inside this process is removed also after a signal. The work comes first, since one that waits for a
-    // job says more about the signal.
+    // The store inside this process is removed also after a signal.
     let done = tokio::select! {
-        biased;
         done = work => done,
         stopped = signalled() => Err(stopped),
     };
+    let done = done.map_err(|failure| match connection.left_behind() {
+        Some(job) => Failure::work(format!("{failure}; the job continues at {job}")),
+        None => failure,
+    });
     connection.close().await;
     done.map(|()| ExitCode::SUCCESS)
 }
@@ -345,23 +347,13 @@ async fn finished(connection: &Connection, mut job: Value) -> Result<Value, Fail
     let id = job["id"].as_str().unwrap_or_default().to_owned();
     let path = format!("/v1/jobs/{id}");
     let mut report = Report::default();
+    connection.wait_for(&path);
     while job["finished_at"].is_null() {
         report.show(&job);
-        let polled = tokio::select! {
-            answer = connection.send(Method::GET, &path, Content::None, JSON) => answer,
-            stopped = signalled() => Err(stopped),
-        };
-        job = polled.and_then(|answer| answer.json()).map_err(|failure| {
-            report.clear();
-            match connection.server() {
-                None => failure,
-                Some(server) => {
-                    Failure::work(format!("{failure}; the job continues at {server}{path}"))
-                }
-            }
-        })?;
+        let polled = connection.send(Method::GET, &path, Content::None, JSON);
+        job = polled.await.and_then(|answer| answer.json())?;
     }
-    report.clear();
+    connection.left_behind();
     match job["status"].as_str() {
         Some("succeeded") => Ok(job),
         status => {
@@ -392,8 +384,10 @@ impl Report {
         };
         self.last = Some(Instant::now());
     }
+}
 
-    fn clear(&self) {
+impl Drop for Report {
+    fn drop(&mut self) {
         if self.last.is_some() && std::io::stderr().is_terminal() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }

@@ -1,7 +1,7 @@
 //! The learning commands: inside their process and against a running service.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -10,7 +10,7 @@ use halfspace::config::CommandLine;
 use halfspace::config::given::command_line;
 use serde_json::{Value, json};
 
-use crate::service::{Program, program, until};
+use crate::service::{Program, program};
 
 /// A majority of three, once each, with the label in the last column.
 const TABLE: &str =
@@ -136,42 +136,31 @@ fn train_command_gives_the_same_result_in_process_and_on_a_server() {
     server.kill();
 }
 
-#[tokio::test]
-async fn train_command_tells_the_address_of_its_job_after_a_signal() {
+#[test]
+fn train_command_tells_the_address_of_its_job_after_a_signal() {
     let home = Home::new();
-    let server = Program::start(&home.path().join("data"), &[]);
-    let client = server.client();
-    let address = format!("http://{}", client.address);
     // No hypothesis is right on both examples, so the training goes on.
     home.write("contradiction.csv", "a,b,label\n0,1,1\n0,1,-1\n");
-    let mut train = vec![
-        "train",
-        "contradiction.csv",
-        "--learner",
-        "perceptron",
-        "--server",
-    ];
-    train.extend([&*address, "--param", "stop.max_seconds=60"]);
+    let server = Program::start(&home.path().join("data"), &[]);
+    let address = format!("http://{}", server.client().address);
+    let mut train = vec!["train", "contradiction.csv", "--learner", "perceptron"];
+    train.extend(["--server", &*address, "--param", "stop.max_seconds=60"]);
     train.extend(["--param", "stop.max_passes=1000000000"]);
+    let told = format!("the job continues at {address}/v1/jobs/job_");
     for _ in 0..4 {
         let mut command = program();
         command.args(&train).current_dir(home.path());
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let path = until("the running job", async || {
-            let jobs = client.every("/v1/jobs").await;
-            let mut running = jobs.iter().filter(|job| job["status"] == "running");
-            let id = running.next()?["id"].as_str()?;
-            Some(format!("/v1/jobs/{id}"))
-        })
-        .await;
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        // The progress stands on one line, whose beginning is `running`.
+        said.read_until(b'g', &mut Vec::new()).unwrap();
         let kill = ["-TERM", &child.id().to_string()];
         assert!(Command::new("kill").args(kill).status().unwrap().success());
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(&format!("{address}{path}")), "{said}");
-        client.cancel(&path).await;
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
+        assert!(rest.contains(&told), "{rest}");
     }
     server.kill();
 }

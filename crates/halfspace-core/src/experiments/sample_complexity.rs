@@ -268,7 +268,6 @@ impl Design for SampleComplexity {
     /// So all learners of half-space data learn from the same examples, and so do all learners of labelled data. For
     /// odd n the two kinds of data are equivalent. If one learner starts like another and continues where the other
     /// stops without success, it is therefore never measured below the other.
-    /// second.
     fn drawn_as(&self, point: usize) -> usize {
         point % self.places()
     }

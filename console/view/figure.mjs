@@ -162,7 +162,7 @@ export function drawingOf(spec) {
     return { bars: { title, axis: axisLabel(y), bars, notes } };
   }
   const axis = (/** @type {Axis} */ { label, unit = "", isLog }) => ({ label, unit, scale: isLog ? /** @type {const} */ ("logarithmic") : /** @type {const} */ ("linear") });
-  const series = spec.series.map(({ label, form, points }) => ({ label: label || y.label, form, points: points.filter((point) => Number.isFinite(point.y))
+  const series = spec.series.map(({ label, form = "marked", points }) => ({ label: label || y.label, form, points: points.filter((point) => Number.isFinite(point.y))
     .map(({ x, y, low = null, high = null }) => ({ x, y, low, high, runs: 0, censored: 0 })) }));
   return { chart: { title, x: axis(x), y: axis(y), series, theory: [], marks: [], notes } };
 }

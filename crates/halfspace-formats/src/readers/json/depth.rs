@@ -1,7 +1,7 @@
 //! Depth limit of JSON, checked on the bytes before a parser reads them.
 //!
-//! `serde_json` has its own depth limit, which protects the stack. This module enforces the limit of the service and
-//! refuses a deep body wherever the nesting occurs.
+//! `serde_json` has its own depth limit, which protects the stack: 128, which you can only switch off. This module
+//! enforces the limit of the service and refuses a deep body wherever the nesting occurs.
 
 use std::io::{self, Read};
 

@@ -6,6 +6,11 @@
 //!
 //! In a sparse row omitted values are 0, which means the first value of a nominal attribute. So dense and sparse rows
 //! of one file are the same data. Source: the `ARFF` page of the `Weka` manual.
+//!
+//! We do not use the crate `arff` 0.3 of 2018. It wants the whole text in memory, and ordinary files defeat it: it
+//! refuses the UCI file `kr-vs-kp` for the CR LF at its line ends, and cuts a quoted value at the comma inside. It
+//! panics on a sparse row and on a type of three letters, and never returns from a file that ends in a comment without
+//! a line feed.
 
 use std::io::Read;
 

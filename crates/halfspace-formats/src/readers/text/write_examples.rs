@@ -7,6 +7,9 @@
 //!
 //! To read CSV or LIBSVM without labels, use `labels=none`. LIBSVM leaves out zeros, so its reader may need the option
 //! `n`.
+//!
+//! Lines of CSV are written here and not with `csv` 1.4, which quotes a cell for its delimiters, quotes and line breaks
+//! only. Our reader ignores blanks around a cell, so a name that begins or ends with one needs quotes too.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -12,6 +12,13 @@
 //!
 //! A row counts against the limits of lines and of the body as a line of CSV would, with the numbers as the workbook
 //! writes them.
+//!
+//! `calamine` 0.38 would replace the 582 lines of `xml`, `strings`, `styles` and `workbook`, and it is faster: it
+//! streams the cells of 100,000 rows by 20 columns in 0.47 s, while we take 0.71 s, table included. But you can give it
+//! no limits. A workbook of 1 MB with one text of 1 GiB takes 4.0 GiB there, where we refuse it at 37 MiB, and one of 2
+//! KB that declares 10^12 shared strings aborts the process. Its errors name no cell, and the number `3,5` passes as a
+//! text. We read the workbooks of strangers, so we need the limits, and a check in front of `calamine` would have to
+//! read the XML itself.
 
 mod cell_name;
 mod package;

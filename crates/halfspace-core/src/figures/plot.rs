@@ -5,7 +5,9 @@
 //! style sheet and no reference to other files. However long a curve is, the number of pixels and of points bounds the
 //! size of the file.
 //!
-//! We do not use `plotters`, because it writes neither title nor description and rounds positions to whole pixels.
+//! We do not use `plotters`. The SVG of version 0.3.7 consists of eight kinds of elements, with neither `title` nor
+//! `desc` among them, so a reader who cannot see the picture gets nothing. Positions are pairs of `i32`, that is, whole
+//! pixels.
 
 use std::collections::HashSet;
 use std::fmt::Write;

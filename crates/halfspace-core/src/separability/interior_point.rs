@@ -3,6 +3,12 @@
 //! S. Mehrotra, "On the implementation of a primal-dual interior point method" (1992). The rows of our programs are
 //! dense, so each iteration forms the normal equations P + A^T D A as a dense matrix and factors it. Products with A
 //! then refine the solution. The result comes without a proof, so the caller must check it.
+//!
+//! `clarabel` 0.11 solves the same programs, but factors a sparse matrix over variables and constraints together. On
+//! the mushrooms of UCI (127 variables, 18 % of the entries not 0) it is as fast as this method: 0.24 s against 0.21 s
+//! for the proved maximum margin. With 1,000 dense features a single program of 2,002 constraints takes it 93 s, and
+//! this method 1.3 s; the peak of the memory is 254 MiB against 48. Both stay within 10^-9 of the optimum. It can also
+//! be stopped only between two iterations, of which that program has 17.
 
 use crate::learners::engine::run::{Interrupt, Run};
 

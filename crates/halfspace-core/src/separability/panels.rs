@@ -2,6 +2,9 @@
 //!
 //! Every instruction set gives the same bits, because each sum has one order on every machine: the lanes of a vector
 //! belong to different sums, and no product is fused with an addition.
+//!
+//! `faer` 0.24 cannot promise that: it fuses products where the processor can, and the blocks of its sums follow the
+//! sizes of the caches. Even without its default features it would bring 32 crates that we do not have.
 
 use crate::bits::multiversioned;
 use crate::learners::engine::run::{Interrupt, Run};

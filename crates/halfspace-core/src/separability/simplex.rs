@@ -8,6 +8,10 @@
 //! representatives and linear algebra", 1967; E. H. Bareiss, 1968), and each pivot divides exactly. The leaving row
 //! follows the lexicographic rule of G. B. Dantzig, A. Orden and P. Wolfe (1955), with which no basis repeats,
 //! whatever column enters.
+//!
+//! A simplex method in f64 cannot take this step. `microlp` 0.7 accepts errors of 10^-7: for 100 separable examples of
+//! 100 bits, whose separator has integer weights of up to 69 bits, it returns weights that are wrong on 11 of them. Nor
+//! does it report multipliers, which are our proof where no separator exists.
 
 use std::cmp::Ordering;
 

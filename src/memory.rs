@@ -1,7 +1,8 @@
 //! The memory of the process: the allocator, and the limit of the machine or of a control group.
 //!
 //! The limits come from `/proc` and from control groups of versions 1 and 2. [`halfspace_core::memory`] divides the
-//! memory among requests and jobs.
+//! memory among requests and jobs. We do not use `sysinfo` 0.40 for them, because it does not read `memory.high`, above
+//! which the kernel slows a process down instead of ending it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

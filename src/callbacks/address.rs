@@ -11,6 +11,9 @@
 //! another one, the operator must name its IPv6 network. The other embeddings are 6to4, Teredo, IPv4-compatible,
 //! IPv4-translated and NAT64 within one network; no useful receiver is behind those, so none counts as public. Two
 //! things escape this check: a public address that leads back inside, and a NAT64 prefix that the operator chose.
+//!
+//! We do not use `ip_network` 0.4, which takes every IPv6 address for global that no rule of its own excludes, also
+//! outside of 2000::/3: an example in its documentation is 0:0:1c9::afc8:0:1.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;

@@ -5,6 +5,9 @@
 //! the permits, rounded up, and the rest stays for others. On a service without keys, the one anonymous owner may take
 //! all of them. A request that gets no permit waits up to five seconds before it is refused, but a stream is refused at
 //! once. While a request waits because its key has used up its share, requests of other keys go first.
+//!
+//! `tower::limit` 0.5 does not know owners: all requests wait in the one queue of one semaphore, so a key with many
+//! requests would hold up every other. `governor` 0.10 knows keys, but counts requests per time, not those that run.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

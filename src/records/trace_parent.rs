@@ -1,5 +1,8 @@
 //! The position of a piece of work in a distributed trace, in the form of the header `traceparent` (W3C
 //! recommendation "Trace Context").
+//!
+//! The propagator of `opentelemetry_sdk` 0.33 also accepts ids with fewer than 32 or 16 digits and clears all flags but
+//! the first. A job keeps this text in its row, so we accept only what the recommendation allows and keep what we got.
 
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroU128};

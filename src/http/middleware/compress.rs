@@ -4,6 +4,9 @@
 //! A short answer is compressed on the spot, a longer one in the blocking pool. If the answer of a path never changes
 //! while the process lives, it is compressed once and kept. Streams stay as they are, because compression would delay
 //! their lines.
+//!
+//! The compression of `tower-http` 0.7, of which we use other layers, works while a thread of the runtime polls the
+//! answer, and compresses the files of the console anew for each request.
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -4,6 +4,10 @@
 //! a client already holds half of all connections, a further one replaces one of its own that is idle or does not read,
 //! or may only ask for `/livez` and `/readyz`. So nobody can keep others out by holding connections. The only route
 //! known here is `/livez`, which a thread of its own answers (see [`serve`]).
+//!
+//! `axum::serve` 0.8 has none of these limits and no setting for them. It gives hyper no timer, so a client that sends
+//! half a request head keeps its connection: after 180 s ours was still open. It reads heads of more than 400 kB,
+//! accepts connections without a limit, and its shutdown waits for the last of them however long that takes.
 
 mod connections;
 mod runtime_watch;

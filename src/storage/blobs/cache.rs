@@ -5,7 +5,8 @@
 //! to make space, the cache drops the least recently used blobs that nobody reads, and if every blob is being read, a
 //! new fetch waits.
 //!
-//! We do not use `moka`, which reserves no space before a fetch and evicts blobs that are being read.
+//! We do not use `moka` 0.12, which reserves no space before a fetch and evicts blobs that are being read: with a limit
+//! of 64 MiB and 200 readers of 1 MiB each it reports 64 MiB, while 200 MiB stay in use.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -5,8 +5,8 @@
 //! `whsec_` and the base64 of its 24 to 64 bytes. To replace a secret, an operator configures the old and the new one
 //! side by side for a while: each callback then carries two signatures, and receivers accept it if one of them matches.
 //!
-//! We do not use the crate `standardwebhooks` 1.0: it accepts secrets of any length and signs with only one, and it would
-//! save us just the few lines that compute the HMAC.
+//! We do not use the crate `standardwebhooks` 1.0: it accepts secrets of any length and signs with only one, and it
+//! would save us just the few lines that compute the HMAC.
 
 use std::fmt;
 use std::str::FromStr;

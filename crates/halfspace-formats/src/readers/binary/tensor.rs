@@ -207,14 +207,14 @@ impl<'de> Visitor<'de> for List {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<TensorList, A::Error> {
         let Self(mut list, window) = self;
-        list.take_elements(&window, None).map_err(raise_at)?;
+        list.take_elements(&window, None, b'[').map_err(raise_at)?;
         while let Some(()) = seq.next_element_seed(Item {
             list: &mut list,
             window: &window,
             in_row: None,
         })? {
             if list.rows.is_none() {
-                list.take_elements(&window, None).map_err(raise_at)?;
+                list.take_elements(&window, None, b',').map_err(raise_at)?;
             }
         }
         window.borrow_mut().elements_hidden = 0;
@@ -231,14 +231,20 @@ fn raise_at<E: de::Error>((at, fault): InList) -> E {
 
 impl TensorList {
     /// Takes plain elements from the window before the parser reads them, and returns their number. `in_row` counts
-    /// the elements of the row so far, or is `None` outside of rows.
-    fn take_elements(&mut self, window: &SharedWindow, in_row: Option<u64>) -> Result<u64, InList> {
+    /// the elements of the row so far, or is `None` outside of rows. The byte `after` comes before an element: a bracket
+    /// at the beginning of the list, and a comma later, where a bracket would be a fault that the parser must see.
+    fn take_elements(
+        &mut self,
+        window: &SharedWindow,
+        in_row: Option<u64>,
+        after: u8,
+    ) -> Result<u64, InList> {
         let mut window = window.borrow_mut();
         let text = window.pending();
         // The parser took the comma after a number, but not the comma after a word.
         let is_after_word = window.last() == b'e';
         let start = match (window.last(), blanks(text)) {
-            (b'[' | b',', _) => 0,
+            (last, _) if last == after => 0,
             (b'e', blanks) if text.get(blanks) == Some(&b',') => blanks + 1,
             _ => return Ok(0),
         };
@@ -386,7 +392,7 @@ impl<'de> Visitor<'de> for Item<'_> {
             raise_at(error)
         };
         let mut length = list
-            .take_elements(self.window, Some(0))
+            .take_elements(self.window, Some(0), b'[')
             .map_err(below_row)?;
         while let Some(()) = seq.next_element_seed(Item {
             list: &mut *list,
@@ -394,7 +400,7 @@ impl<'de> Visitor<'de> for Item<'_> {
             in_row: Some(length),
         })? {
             length += 1;
-            let taken = list.take_elements(self.window, Some(length));
+            let taken = list.take_elements(self.window, Some(length), b',');
             length += taken.map_err(below_row)?;
         }
         self.window.borrow_mut().elements_hidden = 0;

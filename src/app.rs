@@ -109,7 +109,8 @@ impl Service {
             stored_bytes_max: quotas.in_all.stored_bytes,
             stored_bytes_per_key_max: quotas.per_owner.stored_bytes,
             ..settings.limits.clone()
-        };
+        }
+        .in_force();
         let watch = RuntimeWatch::new(Handle::current(), StallLimits::default());
         let app = App::new(AppState {
             watch: Arc::clone(&watch),
@@ -292,10 +293,10 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         role: settings.role,
         workers: settings.workers(),
         lease_seconds: settings.lease_seconds,
-        attempts_max: limits.attempts_max,
+        attempts_max: settings.attempts_max,
         seconds_default: limits.seconds_max.min(SECONDS_DEFAULT),
         answer_seconds_max: limits.answer_seconds_max,
-        resident_bytes_max: limits.resident_bytes_max,
+        resident_bytes_max: settings.resident_bytes_max,
         retention_days: settings.retention_days,
         checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),
         ..JobsConfig::default()

@@ -17,7 +17,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
-use halfspace_core::bits::{Kernels, use_kernels};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -27,9 +26,8 @@ use crate::app::{self, Service};
 use crate::config::given::{
     command_line, early_log_format, given_settings, names_listen, unknown_variable, with_sources,
 };
-use crate::config::{
-    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, ServeCommand, Settings,
-};
+use crate::config::removed::{removed_flag, removed_variable};
+use crate::config::{Command, CommandLine, KeysCommand, LogFormat, ServeCommand, Settings};
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;
 use crate::records::process::REVISION;
@@ -51,11 +49,12 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(3);
 pub fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().collect();
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let names: Vec<_> = names.collect();
     // The settings are not parsed yet, so the format of early errors comes from the variable itself.
     #[expect(clippy::disallowed_methods)]
     let variable = std::env::var("HALFSPACE_LOG_FORMAT").ok();
     let early = early_log_format(&arguments, variable.as_deref());
-    if let Some(fault) = unknown_variable(names) {
+    if let Some(fault) = removed_variable(&names).or_else(|| unknown_variable(names)) {
         tell_fatal(early, &fault);
         return ExitCode::from(2);
     }
@@ -69,11 +68,15 @@ pub fn main() -> ExitCode {
     };
     let matches = match command.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
-        Err(error) if early == LogFormat::Json && error.use_stderr() => {
-            tell_fatal(early, error.to_string().trim_end());
+        Err(error) => {
+            let removed = removed_flag(&error);
+            if removed.is_none() && (early != LogFormat::Json || !error.use_stderr()) {
+                error.exit();
+            }
+            let fault = removed.unwrap_or_else(|| error.to_string().trim_end().to_owned());
+            tell_fatal(early, &fault);
             return ExitCode::from(2);
         }
-        Err(error) => error.exit(),
     };
     let line = match CommandLine::from_arg_matches(&matches) {
         Ok(line) => line,
@@ -123,10 +126,6 @@ fn run(
         _ => log_to_stderr(settings)?,
     };
     return_free_memory();
-    use_kernels(match settings.kernels {
-        KernelsChoice::Detected => Kernels::Detected,
-        KernelsChoice::Scalar => Kernels::Scalar,
-    });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(app::blocking_threads(settings))

@@ -6,6 +6,7 @@
 
 pub mod given;
 mod learning;
+pub mod removed;
 mod secret_files;
 
 use std::ffi::OsStr;
@@ -292,6 +293,11 @@ pub struct Settings {
         default_value_t = JobsConfig::default().checkpoint_every.as_secs() as u32,
         value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub checkpoint_seconds: u32,
+    /// Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the
+    /// process. The same number limits the attempts to read the data of a job.
+    #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = JobsConfig::default().attempts_max, global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub attempts_max: u32,
     /// Days to keep a job after its end.
     #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = JobsConfig::default().retention_days, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]
@@ -356,19 +362,16 @@ pub struct Settings {
         global = true
     )]
     pub otlp_endpoint: Option<String>,
-    /// Kernels of the bit core: the fastest for this processor, or the plain `scalar` code with the same
-    /// results.
-    #[arg(
-        long,
-        env = "HALFSPACE_KERNELS",
-        default_value = "detected",
-        global = true
-    )]
-    pub kernels: KernelsChoice,
     /// Memory of the process in bytes, at least 128 MiB. Requests and jobs share all but 64 MiB of the
     /// memory. By default 70 % of the memory of the machine or of the process's control group.
     #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
     pub memory_bytes_max: Option<u64>,
+    /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts. All processes
+    /// over one store need the same number, because the process that accepts a job computes the memory that the job
+    /// needs.
+    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = JobsConfig::default().resident_bytes_max,
+        global = true, value_parser = clap::value_parser!(u64).range(1..=COUNT_MAX))]
+    pub resident_bytes_max: u64,
     /// Disk space for blobs that are cached from an object store, in bytes.
     #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true,
         value_parser = clap::value_parser!(u64).range(1..=COUNT_MAX))]
@@ -398,13 +401,10 @@ pub struct S3Settings {
     /// Region of the bucket.
     #[arg(long, env = "AWS_REGION", default_value = "us-east-1", global = true)]
     pub aws_region: String,
-    /// Address of an S3-compatible object store other than Amazon's.
+    /// Address of an S3-compatible object store other than Amazon's. With `http://` the data pass unencrypted, and the
+    /// start warns if that leaves the machine.
     #[arg(long, env = "AWS_ENDPOINT_URL", hide_env_values = true, global = true)]
     pub aws_endpoint_url: Option<SecretString>,
-    /// Allow an unencrypted `http://` endpoint on another machine.
-    #[arg(long, env = "AWS_ALLOW_HTTP", global = true, num_args = 0..=1, require_equals = true,
-        default_value = "false", default_missing_value = "true", action = clap::ArgAction::Set)]
-    pub aws_allow_http: bool,
 }
 
 /// The format of the log.
@@ -414,15 +414,6 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
-}
-
-/// The kernels of the bit core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KernelsChoice {
-    /// The fastest kernels for this processor.
-    Detected,
-    /// The plain code.
-    Scalar,
 }
 
 /// Parses a secret. The error message of clap would repeat the secret, so this parser writes a message
@@ -494,7 +485,6 @@ impl Settings {
             session_token: set.aws_session_token,
             region: set.aws_region,
             endpoint_url: set.aws_endpoint_url,
-            allow_http: set.aws_allow_http,
         }
     }
 }
@@ -662,10 +652,12 @@ mod tests {
             .get_arguments()
             .filter_map(clap::Arg::get_long)
             .collect();
-        assert!(limits.len() > 20, "{limits:?}");
+        assert!(limits.len() > 10, "{limits:?}");
         limits.extend([
+            "attempts-max",
             "blob-cache-bytes-max",
             "lease-seconds",
+            "resident-bytes-max",
             "retention-days",
             "workers",
         ]);

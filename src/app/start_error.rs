@@ -33,7 +33,7 @@ pub enum StartError {
     /// The cache is smaller than the largest blob, which could then be stored but not read.
     #[error(
         "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob, because \
-         --dataset-bytes-max and --state-bytes-max allow {blob_bytes_max} bytes"
+         --body-bytes-max and --state-bytes-max allow {blob_bytes_max} bytes"
     )]
     BlobCache {
         cache_bytes_max: u64,

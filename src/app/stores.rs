@@ -87,7 +87,7 @@ async fn open_store(settings: &Settings, ids: &Ids) -> Result<(Arc<Store>, DataD
     // belong to a dead process. With PostgreSQL, other processes may use other directories, or this directory
     // from other machines. Their leases stay valid until they expire, and their blobs may still be in work.
     if data_dir.alone() && matches!(place, DatabaseLocation::Sqlite) {
-        let terms = release_terms(settings.limits.attempts_max);
+        let terms = release_terms(settings.attempts_max);
         let released = store.release_all_leases(&terms, ids.now()).await;
         let released = released.map_err(named)?;
         if released > 0 {
@@ -169,7 +169,7 @@ fn open_blobs(
     };
     tracing::info!(%bucket, "blobs are kept in an object store");
     let limits = &settings.limits;
-    let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
+    let blob_bytes_max = limits.body_bytes_max.max(limits.state_bytes_max);
     let cache_bytes_max = settings.blob_cache_bytes_max;
     // The header and the checksums of a blob take at most one thirty-second of its size.
     if cache_bytes_max <= blob_bytes_max.saturating_add(blob_bytes_max / 32) {
@@ -179,6 +179,11 @@ fn open_blobs(
         });
     }
     let (access, scratch) = (settings.s3_access(), data_dir.scratch());
+    if access.is_unencrypted() {
+        tracing::warn!(
+            "AWS_ENDPOINT_URL is http:// on another machine, so blobs pass the network unencrypted"
+        );
+    }
     let opened = Blobs::bucket(bucket, &access, scratch, cache_bytes_max);
     opened.map_err(StartError::BlobUrl)
 }

@@ -10,7 +10,6 @@ use halfspace_core::memory::MemoryBudget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::jobs::JobsConfig;
 use crate::records::schedule::ANSWER_SECONDS_DEFAULT;
 use crate::storage::{Quotas, Usage};
 
@@ -38,53 +37,51 @@ const SECONDS_MAX: f64 = 1e9;
 /// The default limits of the readers of all formats.
 const FORMATS: halfspace_formats::ParseLimits = halfspace_formats::ParseLimits::DEFAULT;
 
+/// Most dimensions of an example. A block of 64 rows of bits then takes 8 MiB.
+pub const N_MAX: u64 = FORMATS.n_max as u64;
+
+/// Bytes of a body per second of computing, of which a slow machine still reads any format.
+const READ_BYTES_PER_SECOND: f64 = (32_u64 << 20) as f64;
+
 /// Limits in force. The error of a refused request names its limit as here.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
     /// Features per example.
-    #[arg(long, env = "HALFSPACE_N_MAX", default_value_t = FORMATS.n_max as u64, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    ///
+    /// A block of 64 rows of bits then takes 8 MiB.
+    #[arg(skip = N_MAX)]
     pub n_max: u64,
-    /// Bytes of a decompressed body in any format except JSON.
+    /// Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
+    /// dataset, packed or as doubles.
     #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = FORMATS.body_bytes_max,
         global = true, value_parser = count())]
     pub body_bytes_max: u64,
     /// Bytes of a decompressed JSON body.
-    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20,
-        global = true, value_parser = count())]
+    ///
+    /// What a JSON body says is held in memory as a whole; for more data, choose a format that is read in parts.
+    #[arg(skip = 256_u64 << 20)]
     pub json_body_bytes_max: u64,
-    /// Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
-    /// `decompressed_bytes_free` decompressed bytes.
-    #[arg(long, env = "HALFSPACE_DECOMPRESSION_RATIO_MAX",
-        default_value_t = FORMATS.decompression_ratio_max, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// Average number of decompressed bytes per compressed byte, in bodies of more than 16 MiB after decompression.
+    ///
+    /// DEFLATE packs at most 1,032 bytes into one, so this refuses bombs and hardly any data.
+    #[arg(skip = FORMATS.decompression_ratio_max)]
     pub decompression_ratio_max: u64,
-    /// Decompressed bytes that any compressed body may have at any ratio.
-    #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE",
-        default_value_t = FORMATS.decompressed_bytes_free, global = true, value_parser = count())]
-    pub decompressed_bytes_free: u64,
-    /// Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
-    /// `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
-    #[arg(long, env = "HALFSPACE_STORED_RATIO_MAX", default_value_t = 1000, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// Average number of stored bytes per byte of the body as sent, in datasets of more than 64 MiB.
+    ///
+    /// A few bytes of a compressed body may stand for gibibytes; 64 MiB are eight dense rows of 1,048,576 numbers.
+    #[arg(skip = 1000_u64)]
     pub stored_ratio_max: u64,
-    /// Bytes of a dataset that may be stored at any ratio.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_FREE", default_value_t = 64 << 20, global = true,
-        value_parser = count())]
-    pub stored_bytes_free: u64,
     /// Depth of nested arrays and objects in JSON.
-    #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = FORMATS.json_depth_max as u32,
-        global = true, value_parser = clap::value_parser!(u32).range(8..=100))]
+    ///
+    /// It bounds the recursion of the parser; requests of this API nest about ten levels deep.
+    #[arg(skip = FORMATS.json_depth_max as u32)]
     pub json_depth_max: u32,
     /// Bytes per line.
-    #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = FORMATS.line_bytes_max as u64,
-        global = true, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    ///
+    /// A row of 1,048,576 numbers of 32 characters each is so long.
+    #[arg(skip = FORMATS.line_bytes_max as u64)]
     pub line_bytes_max: u64,
-    /// Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in
-    /// memory, so `state_bytes_max` limits them too.
-    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true, value_parser = count())]
-    pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job. The same number limits the state of the job besides its data.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = FORMATS.state_bytes_max,
         global = true, value_parser = count())]
@@ -92,10 +89,6 @@ pub struct Limits {
     /// Bytes of memory for one request or job while no other request or job uses memory.
     #[arg(skip = MemoryBudget::unlimited().bytes_max())]
     pub memory_bytes_max: u64,
-    /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts.
-    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX",
-        default_value_t = JobsConfig::default().resident_bytes_max, global = true, value_parser = count())]
-    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = seconds)]
@@ -155,22 +148,23 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
-    /// Bytes of memory for the examples of an incoming dataset. Further examples spill to disk.
-    #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
-        global = true, value_parser = count())]
+    /// Bytes of memory for the examples of an incoming dataset; further examples go to disk. No client can exceed it.
+    ///
+    /// Eight uploads then hold 128 MiB, and twice that while their vectors grow.
+    #[arg(skip = 16_u64 << 20)]
+    #[serde(skip)]
     pub upload_memory_bytes_max: u64,
     /// Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
     #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
         value_parser = clap::value_parser!(u64).range(1..=400))]
     pub streams_max: u64,
-    /// Concurrent event streams of all keys together. Keys share them as `uploads_max` describes.
-    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_MAX", default_value_t = 256, global = true,
-        value_parser = count())]
-    pub event_streams_max: u64,
-    /// Concurrent event streams per key. On an open service only `event_streams_max` applies.
-    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_PER_KEY_MAX", default_value_t = 64, global = true,
-        value_parser = count())]
-    pub event_streams_per_key_max: u64,
+    /// Concurrent event streams of all keys together: a quarter of `connections_max`. Keys share them as `uploads_max`
+    /// describes.
+    ///
+    /// A stream holds its connection, and most connections must stay free for requests.
+    #[arg(skip)]
+    #[schema(value_type = u64)]
+    pub event_streams_max: Option<u64>,
     /// Sessions per key.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -181,8 +175,9 @@ pub struct Limits {
     pub session_lines_max: u64,
     /// Seconds without data after which a stream into a session ends. Other requests can then write to the
     /// session.
-    #[arg(long, env = "HALFSPACE_SESSION_IDLE_SECONDS", default_value_t = 30, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    ///
+    /// Another writer waits 35 seconds for its turn, so a silent stream must end before.
+    #[arg(skip = 30_u64)]
     pub session_idle_seconds: u64,
     /// Concurrent constructions. Keys share them as `uploads_max` describes.
     #[arg(skip = 2_u64)]
@@ -206,10 +201,14 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = ANSWER_SECONDS_DEFAULT, global = true,
         value_parser = seconds)]
     pub answer_seconds_max: f64,
-    /// Seconds of computing to read one body: an upload, a preview, or the examples of a request.
-    #[arg(long, env = "HALFSPACE_READ_SECONDS_MAX", default_value_t = 60.0, global = true,
-        value_parser = seconds)]
-    pub read_seconds_max: f64,
+    /// Seconds of computing to read one body: an upload, a preview, or the examples of a request. A second per 32 MiB
+    /// of `body_bytes_max`, or of `json_body_bytes_max` if that is larger.
+    ///
+    /// Larger bodies may take longer, and a core reads any format at this pace, so only a body made to be slow is
+    /// refused.
+    #[arg(skip)]
+    #[schema(value_type = f64)]
+    pub read_seconds_max: Option<f64>,
     /// Bytes of a document of predictions, and of the data that a construction returns. Predictions come
     /// without scores when the scores would exceed the limit. A longer answer is refused. In an answer of
     /// lines, the limit applies to the bytes that the client has not read yet.
@@ -224,12 +223,6 @@ pub struct Limits {
     /// Points per mistake curve.
     #[arg(skip = halfspace_core::learners::engine::trace::TRACE_POINTS_MAX as u64)]
     pub trace_points_max: u64,
-    /// Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the
-    /// process. The same number limits the attempts to read the data of a job.
-    #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX",
-        default_value_t = JobsConfig::default().attempts_max, global = true,
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub attempts_max: u32,
     /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
     /// available.
     #[arg(skip = halfspace_core::learners::drift::drift_chain::N_MAX as u64)]
@@ -289,6 +282,29 @@ impl Limits {
         self
     }
 
+    /// These limits with the derived ones filled in, as `GET /v1/limits` reports them.
+    #[must_use]
+    pub fn in_force(self) -> Self {
+        Self {
+            event_streams_max: Some(self.event_streams_max()),
+            read_seconds_max: Some(self.read_seconds_max()),
+            ..self
+        }
+    }
+
+    /// Concurrent event streams.
+    pub fn event_streams_max(&self) -> u64 {
+        let of_connections = (self.connections_max / 4).max(1);
+        self.event_streams_max.unwrap_or(of_connections)
+    }
+
+    /// Seconds of computing to read one body.
+    pub fn read_seconds_max(&self) -> f64 {
+        let largest = self.body_bytes_max.max(self.json_body_bytes_max);
+        let of_bytes = largest as f64 / READ_BYTES_PER_SECOND;
+        self.read_seconds_max.unwrap_or(of_bytes)
+    }
+
     /// The limits for readers of every format except JSON.
     pub fn of_lines(&self) -> halfspace_formats::ParseLimits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
@@ -300,16 +316,16 @@ impl Limits {
             body_bytes_max: self.body_bytes_max,
             body_limit_name: "body_bytes_max",
             decompression_ratio_max: self.decompression_ratio_max,
-            decompressed_bytes_free: self.decompressed_bytes_free,
             json_depth_max: self.json_depth_max as usize,
+            ..FORMATS
         }
     }
 
     /// The limits for readers of every format except JSON whose examples are stored as a dataset.
     pub fn of_datasets(&self) -> halfspace_formats::ParseLimits {
         halfspace_formats::ParseLimits {
-            state_bytes_max: self.dataset_bytes_max,
-            state_limit_name: "dataset_bytes_max",
+            state_bytes_max: self.body_bytes_max,
+            state_limit_name: "body_bytes_max",
             ..self.of_lines()
         }
     }
@@ -339,6 +355,25 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn derived_limits_follow_the_settings() {
+        let limits = Limits {
+            connections_max: 400,
+            body_bytes_max: 1 << 30,
+            ..Limits::default()
+        };
+        let derived = limits.in_force();
+        assert_eq!(derived.event_streams_max, Some(100));
+        assert_eq!(derived.read_seconds_max, Some(32.0));
+        let small = Limits {
+            connections_max: 1,
+            body_bytes_max: 1,
+            ..Limits::default()
+        };
+        assert_eq!(small.event_streams_max(), 1);
+        assert_eq!(small.read_seconds_max(), 8.0);
+    }
 
     #[test]
     fn default_limits_on_stored_bytes_fit_the_disk() {

@@ -138,9 +138,9 @@ fn operations() -> OpenApiRouter<App> {
         .routes(routes!(operations::get_version))
 }
 
-/// The OpenAPI document with the default limits, as committed in the repository.
+/// The OpenAPI document, as committed in the repository.
 pub fn document() -> String {
-    document::text(routes().into_openapi(), &limits::Limits::default())
+    document::text(routes().into_openapi())
 }
 
 /// The whole service as a router.
@@ -150,7 +150,7 @@ pub fn router(app: App) -> Router {
     if !base_path.is_empty() {
         document.servers = Some(vec![Server::new(&*base_path)]);
     }
-    let document = operations::OpenApiText(document::text(document, &app.limits).into());
+    let document = operations::OpenApiText(document::text(document).into());
     let router = router
         .merge(document::docs())
         .route("/", get(console::page))

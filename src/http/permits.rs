@@ -40,17 +40,13 @@ pub struct Permits {
 
 impl Permits {
     pub fn new(limits: &Limits) -> Self {
-        let of = |kind, permits| OwnerPermits::new(kind, permits, u64::MAX);
+        let of = OwnerPermits::new;
         Self {
             uploads: of(PermitKind::Uploads, limits.uploads_max),
             streams: of(PermitKind::Streams, limits.streams_max),
             constructions: of(PermitKind::Constructions, limits.constructions_max),
             computations: of(PermitKind::Computations, limits.computations_max),
-            event_streams: OwnerPermits::new(
-                PermitKind::EventStreams,
-                limits.event_streams_max,
-                limits.event_streams_per_key_max,
-            ),
+            event_streams: of(PermitKind::EventStreams, limits.event_streams_max()),
         }
     }
 }
@@ -98,7 +94,6 @@ pub struct OwnerPermits(Arc<Pool>);
 struct Pool {
     kind: PermitKind,
     permits: u64,
-    per_key_max: u64,
     state: Mutex<PermitState>,
 }
 
@@ -126,17 +121,15 @@ pub struct OwnerPermit {
 pub struct Exhausted {
     kind: PermitKind,
     permits: u64,
-    per_key_max: u64,
     free: u64,
     held: u64,
 }
 
 impl OwnerPermits {
-    fn new(kind: PermitKind, permits: u64, per_key_max: u64) -> Self {
+    fn new(kind: PermitKind, permits: u64) -> Self {
         Self(Arc::new(Pool {
             kind,
             permits,
-            per_key_max,
             state: Mutex::new(PermitState {
                 shares: Shares::new(permits, 1),
                 waiting: VecDeque::new(),
@@ -189,7 +182,7 @@ impl Pool {
         if owner.is_anonymous() {
             return state.shares.free() > 0;
         }
-        state.shares.admits(owner) && state.shares.held(owner) < self.per_key_max
+        state.shares.admits(owner)
     }
 
     fn hand_out(self: &Arc<Self>, state: &mut PermitState, owner: &Owner) -> OwnerPermit {
@@ -205,7 +198,6 @@ impl Pool {
         Exhausted {
             kind: self.kind,
             permits: self.permits,
-            per_key_max: self.per_key_max,
             free: state.shares.free(),
             held: state.shares.held(owner),
         }
@@ -252,18 +244,12 @@ impl From<Exhausted> for Problem {
         let Exhausted {
             kind,
             permits,
-            per_key_max,
             free,
             held,
         } = exhausted;
         let limit = kind.limit();
         let detail = if free == 0 {
             format!("All permits of {limit} ({permits}) are in use. Your key holds {held} of them.")
-        } else if held >= per_key_max {
-            format!(
-                "Your key holds {held} event streams. The limit event_streams_per_key_max is \
-                 {per_key_max}."
-            )
         } else {
             format!(
                 "Your key holds {held} of the permits of {limit} ({permits}), and {free} are free. \
@@ -294,7 +280,7 @@ mod tests {
     }
 
     fn uploads(permits: u64) -> OwnerPermits {
-        OwnerPermits::new(PermitKind::Uploads, permits, u64::MAX)
+        OwnerPermits::new(PermitKind::Uploads, permits)
     }
 
     fn code(refused: Result<OwnerPermit, Exhausted>) -> Code {
@@ -331,7 +317,7 @@ mod tests {
 
     #[test]
     fn event_stream_permits_have_a_limit_per_key() {
-        let streams = OwnerPermits::new(PermitKind::EventStreams, 100, 3);
+        let streams = OwnerPermits::new(PermitKind::EventStreams, 6);
         let held: Vec<_> = (0..3).map(|_| streams.try_take(&owner(1))).collect();
         assert!(held.iter().all(Result::is_ok));
         assert_eq!(code(streams.try_take(&owner(1))), Code::TOO_MANY_STREAMS);

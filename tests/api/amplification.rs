@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};
 use halfspace::config::NewKey;
+use halfspace::http::limits::Limits;
 use http_body_util::BodyExt;
 use serde_json::json;
 
@@ -132,16 +133,11 @@ async fn bomb_of_newlines_is_refused_at_the_ratio_on_every_route() {
     }
 }
 
-/// Without the limit of the ratio the service skips the empty lines. Only their decompression takes time.
+/// A limit below the bytes without a ratio: the service skips the empty lines, and only their decompression takes time.
 #[tokio::test]
 async fn empty_lines_cost_only_their_decompression() {
     let directory = tempfile::tempdir().unwrap();
-    let settings = [
-        "--decompression-ratio-max",
-        "1000000",
-        "--body-bytes-max",
-        "67108864",
-    ];
+    let settings = ["--body-bytes-max", "16000000"];
     let attack = Attack::on(Program::start(directory.path(), &settings)).await;
     for unit in ["\n", "\r\n"] {
         let bomb = zstd_bomb(unit);
@@ -162,16 +158,10 @@ async fn empty_lines_cost_only_their_decompression() {
 
 #[tokio::test]
 async fn decompression_ratio_max_is_a_setting_and_a_limit() {
-    let settings = [
-        "--decompression-ratio-max",
-        "20",
-        "--decompressed-bytes-free",
-        "10000",
-    ];
-    let service = Service::with(&settings).await;
+    let small = |limits: &mut Limits| limits.decompression_ratio_max = 20;
+    let service = Service::limited(&[], small).await;
     let limits = service.get("/v1/limits").await.expect(200).json();
     assert_eq!(limits["decompression_ratio_max"], 20);
-    assert_eq!(limits["decompressed_bytes_free"], 10_000);
     let post = async |rows: usize| {
         let body = zstd::encode_all("1,0,1\n".repeat(rows).as_bytes(), 1).unwrap();
         let headers = [("content-type", "text/csv"), ("content-encoding", "zstd")];
@@ -179,12 +169,13 @@ async fn decompression_ratio_max_is_a_setting_and_a_limit() {
             .send(request("POST", "/v1/datasets?labels=first", &headers, body))
             .await
     };
-    post(1_600).await.expect(201);
-    let answer = post(1_700).await;
+    // Six bytes a row: the limit begins at 16 MiB.
+    post((16 << 20) / 6).await.expect(201);
+    let answer = post((17 << 20) / 6).await;
     let detail = answer.json()["detail"].to_string();
     assert_eq!(answer.problem(413), "too-large");
     assert!(detail.contains("decompression_ratio_max is 20"), "{detail}");
-    assert!(detail.contains("10000"), "{detail}");
+    assert!(detail.contains("16777216"), "{detail}");
 }
 
 /// Bytes that a process has written, where the system reports them.
@@ -276,7 +267,7 @@ async fn stored_ratio_max_bounds_stored_bytes_by_bytes_sent() {
 
 #[tokio::test]
 async fn slow_reading_of_a_body_is_refused_and_names_read_seconds_max() {
-    let service = Service::with(&["--read-seconds-max", "0.05"]).await;
+    let service = Service::limited(&[], |limits| limits.read_seconds_max = Some(0.05)).await;
     let row = "1,0.5,0.25,0.125\n";
     let headers = [("content-type", "text/csv")];
     for path in ["/v1/datasets", "/v1/previews"] {
@@ -321,7 +312,8 @@ async fn streamed(service: &Service, mut request: Request<Body>) -> Answer {
 
 #[tokio::test]
 async fn concurrent_uploads_of_one_key_keep_its_quota() {
-    let service = Service::with(&["--upload-memory-bytes-max", "10000"]).await;
+    let small = |limits: &mut Limits| limits.upload_memory_bytes_max = 10_000;
+    let service = Service::limited(&[], small).await;
     let new = NewKey {
         bytes: Some(1_000_000),
         ..named("small")
@@ -367,13 +359,9 @@ async fn concurrent_uploads_of_one_key_keep_its_quota() {
 
 #[tokio::test]
 async fn aborted_upload_frees_its_reserved_bytes() {
-    let service = Service::with(&[
-        "--upload-memory-bytes-max",
-        "10000",
-        "--stored-bytes-max",
-        "1000000",
-    ])
-    .await;
+    let settings = ["--stored-bytes-max", "1000000"];
+    let small = |limits: &mut Limits| limits.upload_memory_bytes_max = 10_000;
+    let service = Service::limited(&settings, small).await;
     let post = async |body| {
         let headers = [("content-type", "application/x-ndjson")];
         streamed(&service, request("POST", "/v1/datasets", &headers, body)).await

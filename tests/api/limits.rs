@@ -1,15 +1,20 @@
 //! `/v1/limits` shows the limits, and refusals name them alike.
 
+use halfspace::http::limits::Limits;
 use serde_json::json;
 
 use crate::service::{Service, request, short_job, until};
 
 #[tokio::test]
 async fn limits_route_shows_the_settings() {
-    let service = Service::with(&["--n-max", "100", "--seconds-max", "1.5"]).await;
+    let settings = ["--connections-max", "100", "--seconds-max", "1.5"];
+    let service = Service::with(&settings).await;
     let limits = service.get("/v1/limits").await.expect(200).json();
-    assert_eq!(limits["n_max"], 100);
+    assert_eq!(limits["connections_max"], 100);
+    assert_eq!(limits["event_streams_max"], 25);
     assert_eq!(limits["seconds_max"], 1.5);
+    assert_eq!(limits["read_seconds_max"], 128.0);
+    assert_eq!(limits["n_max"], 1_048_576);
     assert_eq!(limits["json_depth_max"], 32);
 }
 
@@ -17,20 +22,19 @@ async fn limits_route_shows_the_settings() {
 #[tokio::test]
 async fn limit_error_names_the_limit_and_its_value() {
     let settings = [
-        "--n-max",
-        "100",
         "--body-bytes-max",
         "2000",
-        "--json-body-bytes-max",
-        "1000",
-        "--line-bytes-max",
-        "500",
         "--state-bytes-max",
         "1000",
         "--seconds-max",
         "10",
     ];
-    let service = Service::with(&settings).await;
+    let small = |limits: &mut Limits| {
+        limits.n_max = 100;
+        limits.json_body_bytes_max = 1000;
+        limits.line_bytes_max = 500;
+    };
+    let service = Service::limited(&settings, small).await;
     let path = "/v1/learners/directed-drift/train";
     let wide = "1".repeat(101);
     let json = |form: serde_json::Value| form.to_string();
@@ -133,13 +137,9 @@ async fn limit_error_names_the_limit_and_its_value() {
 /// The limit counts decompressed bytes, so a small body cannot become a large one.
 #[tokio::test]
 async fn a_compressed_bomb_is_stopped_at_the_limit() {
-    let service = Service::with(&[
-        "--body-bytes-max",
-        "1000000",
-        "--json-body-bytes-max",
-        "1000000",
-    ])
-    .await;
+    let settings = ["--body-bytes-max", "1000000"];
+    let small = |limits: &mut Limits| limits.json_body_bytes_max = 1_000_000;
+    let service = Service::limited(&settings, small).await;
     let zeros = vec![b'\n'; 200_000_000];
     let gzip = {
         use std::io::Write;

@@ -22,8 +22,7 @@ async fn taken(service: &Service) -> f64 {
 
 #[tokio::test]
 async fn body_that_never_fits_in_memory_names_the_limit() {
-    let settings = [&SMALL[..], &["--stored-ratio-max", "1000000"]].concat();
-    let service = Service::with(&settings).await;
+    let service = Service::with(&SMALL).await;
     let limits = service.get("/v1/limits").await.expect(200).json();
     assert_eq!(limits["memory_bytes_max"], 56 << 20);
     let path = "/v1/learners/perceptron/train";

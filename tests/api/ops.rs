@@ -158,11 +158,3 @@ async fn metrics_label_unknown_methods_as_other() {
     assert!(metrics.text().contains("method=\"other\""));
     assert!(!metrics.text().contains("BREW"));
 }
-
-#[tokio::test]
-async fn openapi_document_states_the_limits_in_force() {
-    let service = Service::with(&["--n-max", "4321"]).await;
-    let served = service.get("/openapi.json").await.expect(200);
-    assert!(served.text().contains("\"maximum\": 4321"));
-    assert!(!halfspace::http::document().contains("4321"));
-}

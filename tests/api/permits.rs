@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use futures_util::{StreamExt, stream};
+use halfspace::http::limits::Limits;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
@@ -207,13 +208,7 @@ fn small_bodies(model: &str) -> Vec<(String, &'static str, String)> {
 
 #[tokio::test]
 async fn event_streams_are_limited_by_key_and_in_all() {
-    let settings = [
-        "--event-streams-max",
-        "8",
-        "--event-streams-per-key-max",
-        "2",
-    ];
-    let service = Service::with(&settings).await;
+    let service = Service::with(&["--connections-max", "16"]).await;
     let a = Caller::new(&service, named("a")).await;
     let b = Caller::new(&service, named("b")).await;
     let follow = async |caller: &Caller<'_>, path: &str| {
@@ -235,10 +230,7 @@ async fn event_streams_are_limited_by_key_and_in_all() {
     assert_eq!(refused.problem(429), "too-many-streams");
     let problem = refused.json();
     let detail = problem["detail"].as_str().unwrap();
-    assert!(
-        detail.contains("event_streams_per_key_max is 2"),
-        "{detail}"
-    );
+    assert!(detail.contains("event_streams_max (4)"), "{detail}");
     assert_eq!(follow(&b, &of_b).await.status(), 200);
     drop(one);
     assert_eq!(follow(&a, &of_a).await.status(), 200);
@@ -247,13 +239,7 @@ async fn event_streams_are_limited_by_key_and_in_all() {
 
 #[tokio::test]
 async fn event_streams_of_an_open_service_have_one_limit() {
-    let settings = [
-        "--event-streams-max",
-        "3",
-        "--event-streams-per-key-max",
-        "1",
-    ];
-    let service = Service::with(&settings).await;
+    let service = Service::with(&["--connections-max", "12"]).await;
     let path = service.submit(&long_job(1)).await;
     let mut held = Vec::new();
     for _ in 0..3 {
@@ -275,8 +261,8 @@ async fn event_streams_of_an_open_service_have_one_limit() {
 /// The rows of the body take minutes. Only the end of the request ends them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reading_of_a_body_ends_with_its_request() {
-    let settings = ["--uploads-max", "1", "--read-seconds-max", "86400"];
-    let service = Service::with(&settings).await;
+    let long = |limits: &mut Limits| limits.read_seconds_max = Some(86_400.0);
+    let service = Service::limited(&["--uploads-max", "1"], long).await;
     let attributes: String = (0..8_000)
         .map(|at| format!("@attribute a{at} {{x,y}}\n"))
         .collect();

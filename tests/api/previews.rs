@@ -1,5 +1,6 @@
 //! `/v1/previews`: data are read as for a dataset, and nothing is stored.
 
+use halfspace::http::limits::Limits;
 use serde_json::{Value, json};
 
 use super::datasets::SAME;
@@ -293,13 +294,9 @@ async fn data_of_many_features_have_short_previews() {
 /// and a small one needs none.
 #[tokio::test]
 async fn preview_stores_nothing() {
-    let service = Service::with(&[
-        "--upload-memory-bytes-max",
-        "65536",
-        "--stored-bytes-per-key-max",
-        "100000",
-    ])
-    .await;
+    let settings = ["--stored-bytes-per-key-max", "100000"];
+    let small = |limits: &mut Limits| limits.upload_memory_bytes_max = 65_536;
+    let service = Service::limited(&settings, small).await;
     let rows = "1,1,0,1\n".repeat(8_000);
     let shown = preview(&service, (CSV, "labels=first", &rows)).await;
     assert_eq!(shown["data"]["examples"], 8_000);

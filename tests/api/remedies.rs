@@ -372,7 +372,7 @@ async fn not_allowed(code: &str) -> Option<Answer> {
             service.post_json("/v1/sessions", &asked).await
         }
         "too-large" => {
-            let service = Service::with(&["--n-max", "64"]).await;
+            let service = Service::limited(&[], |limits| limits.n_max = 64).await;
             service.post_as(DATASETS, LIBSVM, "1 65:1\n").await
         }
         "idempotency-in-flight" => in_flight().await,
@@ -582,7 +582,7 @@ fn names_a_remedy_finds_details_without_one() {
     }
     for detail in [
         "`labels=last`",
-        "Raise --n-max.",
+        "Raise --body-bytes-max.",
         "the limit n_max is 64",
         "Write such an example as 1:0.",
     ] {

@@ -622,7 +622,7 @@ async fn session_answers_lines_as_they_arrive() {
 
 #[tokio::test]
 async fn idle_session_stream_loses_its_turn() {
-    let service = Service::with(&["--session-idle-seconds", "1"]).await;
+    let service = Service::limited(&[], |limits| limits.session_idle_seconds = 1).await;
     let path = of(&service, "perceptron", 3).await;
     let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
     let frames = futures_util::stream::unfold(receiver, async |mut receiver| {

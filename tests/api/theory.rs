@@ -232,7 +232,7 @@ async fn theory_mistake_bounds_are_those_of_the_theorems() {
 /// Each question has one wrong parameter, which the problem names.
 #[tokio::test]
 async fn theory_names_the_parameter_out_of_range() {
-    let service = Service::with(&["--n-max", "1000"]).await;
+    let service = Service::limited(&[], |limits| limits.n_max = 1000).await;
     let digits = "1".repeat(10_001);
     let long = format!("winnow?n=5&relevant=1&theta={digits}");
     for (question, parameter, named) in [

@@ -49,8 +49,7 @@ def secrets() -> Iterator[dict[str, str]]:
 def rendering(render):
     """The value file of a cluster with the bucket of the tests."""
     return render("cluster", {"worker": {"keda": {"enabled": True, "existingSecret": "keda"}},
-                              "blobs": {"url": "s3://halfspace/chart", "endpointUrl": os.environ["HALFSPACE_TEST_S3"],
-                                        "allowHttp": True}})
+                              "blobs": {"url": "s3://halfspace/chart", "endpointUrl": os.environ["HALFSPACE_TEST_S3"]}})
 
 
 @pytest.fixture(scope="module")

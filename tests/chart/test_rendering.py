@@ -95,7 +95,7 @@ def test_faults_of_custom_resources_are_found(renderings, tools, fault, reason):
     ("cluster", {"database": {"url": "postgres://u:p@h/d"}}, "url"),
     ("cluster", {"blobs": {"url": "file:///blobs"}}, "url"),
     ("cluster", {"blobs": {"secretAccessKey": "secret"}}, "secretAccessKey"),
-    ("cluster", {"blobs": {"endpointUrl": "http://s3"}}, "allowHttp"),
+    ("cluster", {"blobs": {"allowHttp": True}}, "allowHttp"),
     ("cluster", {"networkPolicy": {"database": []}}, "database"),
     ("keda", {"worker": {"keda": {"existingSecret": ""}}}, "existingSecret"),
     ("keda", {"worker": {"keda": {"minReplicas": 0}}}, "minReplicas"),

@@ -267,7 +267,7 @@ async fn slow_predictions_of_one_key_delay_no_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn event_streams_of_one_key_delay_no_other() {
-    let copies = Scale::from_environment().of(200, 1_024);
+    let copies = Scale::from_environment().of(600, 1_024);
     let load = |tenant: Tenant, greed: Arc<Greed>, until| async move {
         let line = format!("GET {}/events", tenant.job);
         let mut events = tenant.open(&line, &[]).await?;
@@ -280,7 +280,7 @@ async fn event_streams_of_one_key_delay_no_other() {
     let name = format!("{copies} event streams");
     let greed = beside(&name, "halfspace_event_streams", copies, MANY, load).await;
     let held = greed.held.load(Ordering::Relaxed);
-    assert_eq!(held, 64, "event_streams_per_key_max");
+    assert_eq!(held, 512, "half of event_streams_max");
 }
 
 /// The requests come eight at once; in the short form as well.

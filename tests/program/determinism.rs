@@ -1,9 +1,10 @@
 //! A seed determines the result: on the scalar and the detected kernels, with one and with two workers, before and
 //! after a restart.
 
+use halfspace_core::bits::{Kernels, use_kernels};
 use serde_json::{Value, json};
 
-use crate::service::{Client, Program, train};
+use crate::service::{Client, Program, Service, train};
 
 /// Trainings that use every kernel and every source of randomness.
 fn trainings() -> Vec<Value> {
@@ -87,18 +88,13 @@ async fn run(client: Client) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn result_depends_on_the_seed_and_not_on_kernels_or_workers() {
     let mut expected: Option<Vec<String>> = None;
-    for (kernels, workers) in [
-        ("scalar", "1"),
-        ("detected", "1"),
-        ("scalar", "2"),
-        ("detected", "2"),
-    ] {
+    for workers in ["1", "2"] {
         let directory = tempfile::tempdir().unwrap();
-        let settings = ["--kernels", kernels, "--workers", workers];
+        let settings = ["--workers", workers];
         let program = Program::start(directory.path(), &settings);
         let (ids, found) = run(program.client()).await;
         let expected = expected.get_or_insert_with(|| found.clone());
-        assert!(*expected == found, "{kernels} kernels, {workers} workers");
+        assert!(*expected == found, "{workers} workers");
         // The seeds and learners differ, so the results differ.
         assert_ne!(found[0], found[1]);
         program.kill();
@@ -113,10 +109,28 @@ async fn result_depends_on_the_seed_and_not_on_kernels_or_workers() {
             );
         }
         let (_, again) = run(program.client()).await;
-        assert!(
-            *expected == again,
-            "{kernels} kernels, {workers} workers, after a restart"
-        );
+        assert!(*expected == again, "{workers} workers, after a restart");
+    }
+}
+
+/// The choice of kernels holds for the whole process, so the service runs in this one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_seed_settles_the_result_on_every_kernel() {
+    let mut expected: Option<Vec<String>> = None;
+    for kernels in [Kernels::Scalar, Kernels::Detected] {
+        use_kernels(kernels);
+        for workers in ["1", "2"] {
+            let service = Service::with(&["--workers", workers]).await;
+            let jobs = trainings().into_iter().map(async |training| {
+                let job = service.run(&training).await;
+                let path = format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap());
+                let trace = service.get(&path).await.expect(200);
+                format!("{} {}", settled(&job), trace.text())
+            });
+            let found = futures_util::future::join_all(jobs).await;
+            let expected = expected.get_or_insert_with(|| found.clone());
+            assert!(*expected == found, "{kernels:?}, {workers} workers");
+        }
     }
 }
 

@@ -277,7 +277,6 @@ fn a_flag_overrides_a_malformed_variable_or_file() {
         ("HALFSPACE_DATABASE_URL", "--database-url=sqlite"),
         ("HALFSPACE_DATABASE_URL_FILE", "--database-url=sqlite"),
         ("HALFSPACE_LOG_FORMAT", "--log-format=text"),
-        ("AWS_ALLOW_HTTP", "--aws-allow-http=true"),
     ];
     for (variable, flag) in malformed {
         for line in [
@@ -293,6 +292,34 @@ fn a_flag_overrides_a_malformed_variable_or_file() {
         );
         assert!(!alone.status.success(), "{variable}");
     }
+}
+
+#[test]
+fn a_removed_setting_says_what_became_of_it() {
+    let told = |line: &[&str], variables: &[(&str, &str)]| {
+        let output = run(line, variables);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let now = "was removed: n is at most 1,048,576";
+    for line in [
+        ["--n-max", "1000", "openapi"],
+        ["openapi", "--n-max", "1000"],
+    ] {
+        assert_eq!(told(&line, &[]), format!("error: --n-max {now}\n"));
+    }
+    let of_variable = told(&["openapi"], &[("HALFSPACE_N_MAX", "1000")]);
+    assert_eq!(of_variable, format!("error: HALFSPACE_N_MAX {now}\n"));
+    let of_others = told(&["openapi"], &[("AWS_ALLOW_HTTP", "true")]);
+    assert!(
+        of_others.contains("http:// in AWS_ENDPOINT_URL"),
+        "{of_others}"
+    );
+    let logged = told(&["--kernels=scalar"], &[("HALFSPACE_LOG_FORMAT", "json")]);
+    assert!(
+        logged.starts_with('{') && logged.contains("--kernels was removed"),
+        "{logged}"
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use clap::Parser;
 use futures_util::FutureExt;
 use halfspace::app;
 use halfspace::config::{CommandLine, NewKey, Settings};
+use halfspace::http::limits::Limits;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -56,6 +57,13 @@ impl Service {
         service
     }
 
+    /// Starts a service with other limits than the settings give: a constant of the program is too large for a test.
+    pub async fn limited(settings: &[&str], change: impl FnOnce(&mut Limits)) -> Self {
+        let service = Self::at_home(Home::new().await, settings, change).await;
+        service.compute();
+        service
+    }
+
     /// Starts the workers of an idle service.
     pub fn compute(&self) {
         self.service.jobs().start();
@@ -63,24 +71,24 @@ impl Service {
 
     /// Starts a service that accepts jobs and does not compute them.
     pub async fn idle(settings: &[&str]) -> Self {
-        Self::at_home(Home::new().await, settings).await
+        Self::at_home(Home::new().await, settings, |_| ()).await
     }
 
     /// Starts two services over one directory, which act as two processes.
     pub async fn two() -> (Self, Self) {
         let home = Home::new().await;
-        let one = Self::at_home(Arc::clone(&home), &[]).await;
-        (one, Self::at_home(home, &[]).await)
+        let one = Self::at_home(Arc::clone(&home), &[], |_| ()).await;
+        (one, Self::at_home(home, &[], |_| ()).await)
     }
 
     /// Starts another service with other settings over the same directory.
     pub async fn beside(&self, settings: &[&str]) -> Self {
-        let service = Self::at_home(Arc::clone(&self.home), settings).await;
+        let service = Self::at_home(Arc::clone(&self.home), settings, |_| ()).await;
         service.compute();
         service
     }
 
-    async fn at_home(home: Arc<Home>, settings: &[&str]) -> Self {
+    async fn at_home(home: Arc<Home>, settings: &[&str], change: impl FnOnce(&mut Limits)) -> Self {
         let data_dir = home.directory.path().to_str().unwrap();
         let url = home.database.as_ref().map(TestDatabase::url);
         let url = url.as_deref().unwrap_or("sqlite");
@@ -89,9 +97,9 @@ impl Service {
         let blobs = blobs.unwrap_or_default();
         let blobs: Vec<_> = blobs.iter().map(String::as_str).collect();
         let line = line.iter().chain(&blobs).chain(settings);
-        let line = CommandLine::try_parse_from(line).unwrap();
-        let service = app::Service::open(&line.settings).await.unwrap();
-        let settings = line.settings;
+        let mut settings = CommandLine::try_parse_from(line).unwrap().settings;
+        change(&mut settings.limits);
+        let service = app::Service::open(&settings).await.unwrap();
         Self {
             service,
             settings,

@@ -14,8 +14,8 @@ export function Limits({ search }) {
   /** @type {Record<string, {description?: string}>} */
   const meanings = document.value?.components?.schemas?.Limits?.properties ?? {};
   return html`<${Panel} title="Limits in force">
-    <p class="muted">The error of a refused request names its limit as in this table. Operators set most limits with
-      flags such as <code>--n-max</code>.</p>
+    <p class="muted">The error of a refused request names its limit as in this table. Operators set some limits with
+      flags such as <code>--body-bytes-max</code>; the others are fixed.</p>
     <${Field} label="Search the limits">${(/** @type {object} */ attributes) => html`<input ...${attributes} type="search" value=${search}
       onInput=${(/** @type {Event} */ event) => setQuery({ search: valueOf(event) })} />`}<//>
     <${Loaded} resource=${limits}>${(/** @type {Record<string, any>} */ values) => {

@@ -29,6 +29,9 @@ use crate::http::jobs::submission::check_name;
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, FieldError, Problem};
 
+/// Bytes of a dataset that may be stored at any ratio to the body: eight dense rows of 1,048,576 numbers.
+const STORED_BYTES_FREE: u64 = 64 << 20;
+
 /// Names and values of query parameters.
 type Pairs = Vec<(String, String)>;
 
@@ -208,7 +211,6 @@ async fn read_lines(
 struct StoredRatio {
     sent: SentBytes,
     ratio_max: u64,
-    bytes_free: u64,
     /// The last stored size that was refused.
     refused: Arc<AtomicU64>,
 }
@@ -218,7 +220,6 @@ impl StoredRatio {
         Self {
             sent,
             ratio_max: app.limits.stored_ratio_max,
-            bytes_free: app.limits.stored_bytes_free,
             refused: Arc::default(),
         }
     }
@@ -226,7 +227,7 @@ impl StoredRatio {
     /// Returns whether so many stored bytes are within the limit for the body so far.
     fn admits(&self, bytes: u64) -> bool {
         let is_within =
-            bytes <= self.bytes_free || bytes <= self.sent.get().saturating_mul(self.ratio_max);
+            bytes <= STORED_BYTES_FREE || bytes <= self.sent.get().saturating_mul(self.ratio_max);
         if !is_within {
             self.refused.store(bytes, Ordering::Relaxed);
         }
@@ -240,7 +241,7 @@ impl StoredRatio {
              Dense examples are stored with all their features: fewer features, or only 0 and 1, take less.",
             self.sent.get(),
             self.refused.load(Ordering::Relaxed),
-            self.bytes_free,
+            STORED_BYTES_FREE,
             self.ratio_max
         );
         Problem::new(Code::TOO_LARGE, detail)

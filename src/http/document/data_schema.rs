@@ -10,6 +10,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::records::DatasetId;
 
+use crate::http::limits::N_MAX;
+
 /// Data in a request, which the parser reads as a `halfspace_formats::DataForm`.
 pub struct Data;
 
@@ -27,12 +29,12 @@ pub fn reference() -> RefOr<Schema> {
     Ref::from_schema_name("Data").into()
 }
 
-/// The components that describe data, by name. Examples have at most `n_max` features.
-pub fn components(n_max: u64) -> Value {
+/// The components that describe data, by name.
+pub fn components() -> Value {
     let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let or_null = |name: &str| json!({"oneOf": [named(name), {"type": "null"}]});
     let list = |name: &str| json!({"type": "array", "minItems": 1, "items": named(name)});
-    let n = json!({"type": "integer", "minimum": 1, "maximum": n_max});
+    let n = json!({"type": "integer", "minimum": 1, "maximum": N_MAX});
     let mut components = json!({
         "Data": one_of("Data. Exactly one of the properties is present", json!({
             "half_space": named("HalfSpaceData"),
@@ -67,9 +69,9 @@ pub fn components(n_max: u64) -> Value {
             "description": "The features of an example: a bit string, or a list of numbers. Numbers \
                             that are all 0/1 or all -1/1 are Boolean; other numbers are real",
             "oneOf": [
-                {"type": "string", "pattern": "^[01]+$", "maxLength": n_max,
+                {"type": "string", "pattern": "^[01]+$", "maxLength": N_MAX,
                     "description": "One character per feature; coordinate 1 comes first"},
-                {"type": "array", "minItems": 1, "maxItems": n_max, "items": {"type": "number"}}]},
+                {"type": "array", "minItems": 1, "maxItems": N_MAX, "items": {"type": "number"}}]},
         "PackedData": object("Bits of Boolean examples", &["n", "rows"], json!({
             "n": n,
             "rows": {"type": "string", "contentEncoding": "base64"},
@@ -85,7 +87,7 @@ pub fn components(n_max: u64) -> Value {
                 "noise": {"type": "number", "minimum": 0, "maximum": 0.5},
                 "density": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}})),
     });
-    for (name, target) in targets(n_max) {
+    for (name, target) in targets() {
         components[name] = target;
     }
     components
@@ -108,15 +110,15 @@ fn table_data(rows: Value) -> Value {
 }
 
 /// The schemas of the target concept of generated data: one property per class of concepts.
-fn targets(n_max: u64) -> [(&'static str, Value); 6] {
+fn targets() -> [(&'static str, Value); 6] {
     let class = |description: &str, properties: Value| object(description, &[], properties);
     let count = |most: u64| json!({"type": ["integer", "null"], "minimum": 1, "maximum": most});
-    let variable = |least: i64| json!({"type": "integer", "minimum": least, "maximum": n_max});
+    let variable = |least: i64| json!({"type": "integer", "minimum": least, "maximum": N_MAX});
     let list = |items: Value| {
         json!({"type": ["array", "null"], "minItems": 1, "maxItems": LITERALS_MAX,
             "items": items})
     };
-    let signed = variable(-(n_max as i64));
+    let signed = variable(-(N_MAX as i64));
     let term = json!({"type": "array", "minItems": 1, "items": signed});
     let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let target = one_of(
@@ -133,14 +135,14 @@ fn targets(n_max: u64) -> [(&'static str, Value); 6] {
             class(
                 "The sign of a sum of the features with weights 1 or -1",
                 json!({"weights": {"type": ["string", "null"], "pattern": "^[01]+$",
-                    "maxLength": n_max, "description": "n characters; 1 means +1"}}),
+                    "maxLength": N_MAX, "description": "n characters; 1 means +1"}}),
             ),
         ),
         (
             "DisjunctionTarget",
             class(
                 "At least one of the literals is true. A negated literal has a minus sign",
-                json!({"variables": list(signed.clone()), "size": count(n_max)}),
+                json!({"variables": list(signed.clone()), "size": count(N_MAX)}),
             ),
         ),
         (
@@ -148,14 +150,14 @@ fn targets(n_max: u64) -> [(&'static str, Value); 6] {
             class(
                 "All literals of at least one term are true",
                 json!({"terms": list(term), "terms_count": count(LITERALS_MAX as u64),
-                    "size": count(n_max)}),
+                    "size": count(N_MAX)}),
             ),
         ),
         (
             "ThresholdTarget",
             class(
                 "The weights of the active features add up to theta or more",
-                json!({"weights": {"type": ["array", "null"], "maxItems": n_max,
+                json!({"weights": {"type": ["array", "null"], "maxItems": N_MAX,
                     "items": {"type": "integer", "minimum": -WEIGHT_MAX, "maximum": WEIGHT_MAX}},
                     "theta": {"type": ["integer", "null"]}}),
             ),
@@ -164,7 +166,7 @@ fn targets(n_max: u64) -> [(&'static str, Value); 6] {
             "ParityTarget",
             class(
                 "An odd number of the variables is 1",
-                json!({"variables": list(variable(1)), "size": count(n_max)}),
+                json!({"variables": list(variable(1)), "size": count(N_MAX)}),
             ),
         ),
     ]

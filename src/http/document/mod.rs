@@ -25,7 +25,7 @@ use halfspace_formats::Format;
 
 use crate::http::extract::format_name;
 use crate::http::extract::idempotency::REPLAYED;
-use crate::http::limits::Limits;
+use crate::http::limits::N_MAX;
 use crate::http::middleware::compress::Constant;
 use crate::http::middleware::keys::needs_key;
 use crate::http::problem::IDEMPOTENCY_KEY;
@@ -104,10 +104,10 @@ pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
     }))
 }
 
-/// The completed document as JSON, with these limits in its schemas.
-pub fn text(document: OpenApi, limits: &Limits) -> String {
+/// The completed document as JSON.
+pub fn text(document: OpenApi) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    schemas::complete(&mut document["components"]["schemas"], limits.n_max);
+    schemas::complete(&mut document["components"]["schemas"]);
     document["components"]["securitySchemes"][SCHEME] = json!({"type": "http",
         "scheme": "bearer", "description": "The secret of an API key. Requests need no key until \
                                             the first key is created (`halfspace keys create`)."});
@@ -115,7 +115,7 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
         for (path, operations) in paths {
             let operations = operations.as_object_mut();
             for (method, operation) in operations.into_iter().flatten() {
-                complete_parameters(operation, limits.n_max);
+                complete_parameters(operation);
                 refuse_null(operation);
                 list_data_formats(operation);
                 declare_replays(operation);
@@ -198,7 +198,7 @@ fn list_data_formats(operation: &mut Value) {
 }
 
 /// Adds the schemas of query parameters that spell out the reading of a body, or the sampling.
-fn complete_parameters(operation: &mut Value, n_max: u64) {
+fn complete_parameters(operation: &mut Value) {
     let content = operation.pointer("/responses/200/content");
     let content = content.and_then(Value::as_object);
     let media_types = content.into_iter().flat_map(|content| content.keys());
@@ -237,7 +237,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             }
             // A theory route may have a lower maximum than an example.
             Some("n") if parameter["schema"]["maximum"].is_null() => {
-                json!({"type": "integer", "minimum": 1, "maximum": n_max})
+                json!({"type": "integer", "minimum": 1, "maximum": N_MAX})
             }
             Some("sampling") => json!({"type": "string", "default": "uniform-positive",
                 "enum": ["uniform-positive", "reflected", "uniform"]}),

@@ -28,8 +28,8 @@ const UNIONS: [(&str, &str, &str); 8] = [
     ("ExperimentRequest", "name", "ExperimentRequest"),
 ];
 
-/// Completes the components of the document. Examples have at most `n_max` features.
-pub fn complete(schemas: &mut Value, n_max: u64) {
+/// Completes the components of the document.
+pub fn complete(schemas: &mut Value) {
     schemas["LearnerSpec"] = json!({"description": "A learner and its parameters",
         "oneOf": CATALOGUE.iter().map(|entry| learner(entry)).collect::<Vec<_>>()});
     schemas["InitialWeights"] = json!({"description": "One number for all weights, or a list",
@@ -58,7 +58,7 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
     if let (Some(schemas), Value::Object(data)) =
-        (schemas.as_object_mut(), data_schema::components(n_max))
+        (schemas.as_object_mut(), data_schema::components())
     {
         schemas.extend(data);
         for (union, tag, suffix) in UNIONS {

@@ -209,7 +209,7 @@ pub async fn read<T: Send + 'static>(
     let seconds_max = match effort {
         // Predictions are computed while the body is read, and the answer shows how far they are.
         Effort::Streamed(_) => f64::INFINITY,
-        _ => app.limits.read_seconds_max,
+        _ => app.limits.read_seconds_max(),
     };
     let reading = EndOnDrop(Some(grant.clone()));
     let parsed = computing::begin(None, move || {
@@ -245,7 +245,7 @@ fn on_the_spot<T>(
     let body = frames.gathered();
     sent_bytes(parts).add(body.len());
     let grant = RequestMemory::take(app, parts, body.len() as u64)?;
-    granted(&grant, app.limits.read_seconds_max, || {
+    granted(&grant, app.limits.read_seconds_max(), || {
         parse(&mut body.reader())
     })
 }
@@ -271,7 +271,7 @@ pub async fn make_examples<T: Send + 'static>(
     parse: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Grant), Problem> {
     let grant = app.memory().try_take(0)?;
-    let (held, seconds_max) = (grant.clone(), app.limits.read_seconds_max);
+    let (held, seconds_max) = (grant.clone(), app.limits.read_seconds_max());
     let making = EndOnDrop(Some(held.clone()));
     let parsed = computing::begin(None, move || granted(&grant, seconds_max, parse));
     let parsed = parsed.await.map_err(|_| computing::defect())??;

@@ -28,7 +28,8 @@ const BATCH: u32 = 100;
 /// Streams the events of a job: `status`, `progress` and finally `result`. Each event has an id.
 ///
 /// Send `Last-Event-ID` to resume after that event. The stream ends after the `result` event. The stream also
-/// ends when the service stops; then reconnect. One key may follow `event_streams_per_key_max` jobs at once.
+/// ends when the service stops; then reconnect. One key may follow as
+/// many jobs at once as `event_streams_max` leaves it.
 #[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event that the client \

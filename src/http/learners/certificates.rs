@@ -251,8 +251,7 @@ pub async fn bound_other_targets(
         confidence,
         sampling,
     } = query;
-    let n_max = app.limits.n_max.min(uniqueness::N_MAX);
-    check_whole("n", n, ("n_max", n_max))?;
+    check_whole("n", n, ("n_max", app.limits.n_max))?;
     let needed = confidence.unwrap_or(CONFIDENCE);
     check_probability("confidence", needed)?;
     match (examples, confidence) {

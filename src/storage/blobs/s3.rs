@@ -72,8 +72,6 @@ pub struct S3Access {
     /// The address of the server. The default is Amazon's. Hidden, because a wrong value may contain a
     /// secret.
     pub endpoint_url: Option<SecretString>,
-    /// Whether a server on another machine may be used without TLS.
-    pub allow_http: bool,
 }
 
 /// Checks that credentials fit into a request header. The library assumes this.
@@ -210,6 +208,12 @@ impl S3 {
 }
 
 impl S3Access {
+    /// Whether the blobs pass a network unencrypted. The requests are signed, so the secret key itself never does.
+    pub fn is_unencrypted(&self) -> bool {
+        let url = self.endpoint().ok().flatten();
+        url.is_some_and(|url| url.scheme() == "http" && !is_loopback(&url))
+    }
+
     fn endpoint(&self) -> Result<Option<Url>, String> {
         let Some(SecretString(text)) = self.endpoint_url.as_ref().filter(|url| !url.0.is_empty())
         else {
@@ -227,11 +231,6 @@ impl S3Access {
         }
         if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
             return wrong("the URL must end after the host and the port");
-        }
-        if url.scheme() == "http" && !self.allow_http && !is_loopback(&url) {
-            return wrong(
-                "http:// to another machine is not encrypted; to allow it, set AWS_ALLOW_HTTP=true",
-            );
         }
         Ok(Some(url))
     }
@@ -333,7 +332,6 @@ mod tests {
             session_token: None,
             region: "us-east-1".to_owned(),
             endpoint_url: None,
-            allow_http: false,
         }
     }
 
@@ -359,7 +357,6 @@ mod tests {
             "ftp://s3cret",
             "https://ada:s3cret@host",
             "https://host/s3cret",
-            "http://s3cret:9000",
         ] {
             let told = refused(|access| access.endpoint_url = Some(endpoint.parse().unwrap()));
             assert!(told.unwrap().contains("AWS_ENDPOINT_URL"), "{endpoint}");
@@ -369,15 +366,24 @@ mod tests {
             "https://host:1",
             "http://127.0.0.1:9000",
             "http://localhost:9000/",
+            "http://s3:9000",
         ] {
             let told = refused(|access| access.endpoint_url = Some(endpoint.parse().unwrap()));
             assert_eq!(told, None, "{endpoint}");
         }
-        let told = refused(|access| {
-            access.endpoint_url = Some("http://s3:9000".parse().unwrap());
-            access.allow_http = true;
-        });
-        assert_eq!(told, None);
+        for (endpoint, is_unencrypted) in [
+            ("", false),
+            ("https://s3:9000", false),
+            ("http://localhost:9000", false),
+            ("http://s3:9000", true),
+        ] {
+            let endpoint_url = Some(endpoint.parse().unwrap());
+            let access = S3Access {
+                endpoint_url,
+                ..access()
+            };
+            assert_eq!(access.is_unencrypted(), is_unencrypted, "{endpoint}");
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn the_table_of_settings_is_the_command_line() {
 #[test]
 fn the_table_of_limits_is_the_answer() {
     let schema = &DOCUMENT["components"]["schemas"]["Limits"]["properties"];
-    let defaults = serde_json::to_value(Limits::default()).unwrap();
+    let defaults = serde_json::to_value(Limits::default().in_force()).unwrap();
     let command = CommandLine::command();
     let flags: BTreeSet<_> = command
         .get_arguments()
@@ -111,7 +111,7 @@ fn the_table_of_limits_is_the_answer() {
             _ => default.to_string(),
         };
         let meaning = schema[name]["description"].as_str().expect("a meaning");
-        let meaning = meaning.replace('\n', " ");
+        let meaning = meaning.replace("\n\n", " ").replace('\n', " ");
         format!("| `{name}` | {default} | {setting} | {meaning} |")
     });
     expect_table(

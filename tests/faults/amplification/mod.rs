@@ -44,8 +44,9 @@ const DISK_FREE: u64 = 160 * MIB;
 const DISK_PER_BYTE: u64 = 2_200;
 const PROCESSOR_SECONDS: f64 = if cfg!(debug_assertions) { 40.0 } else { 12.0 };
 
-/// Longest computing to read a body under test. A program that is not optimised is slower than its limits suppose.
-const READ_SECONDS: &str = "4";
+/// Bytes of a body under test, which may take a second to read per 32 MiB: a program that is not optimised is slower
+/// than the default limit supposes.
+const BODY_BYTES: &str = "268435456";
 
 /// Time to answer all copies of a request, and one request of another key.
 const DEADLINE: Duration = Duration::from_secs(240);
@@ -105,7 +106,7 @@ impl Stage {
         let mut settings = vec!["--memory-bytes-max", &memory, "--workers", "2"];
         let executable = other_program();
         if executable.is_none() {
-            settings.extend(["--read-seconds-max", READ_SECONDS]);
+            settings.extend(["--body-bytes-max", BODY_BYTES]);
         }
         let limit = MemoryLimit::new(GROUP_BYTES);
         let program = match &limit {

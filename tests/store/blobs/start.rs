@@ -249,8 +249,7 @@ async fn full_disk_under_the_blob_cache_is_reported_and_recovers() {
     };
     const MEBIBYTES: u32 = 2_048;
     let directory = tempfile::tempdir().unwrap();
-    let mut settings = bucket.settings();
-    settings.push("--upload-memory-bytes-max=100000000".to_owned());
+    let settings = bucket.settings();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let program = Program::start_on_a_small_disk(4 * MEBIBYTES, directory.path(), &settings);
     let client = program.client();

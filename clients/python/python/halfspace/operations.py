@@ -206,7 +206,8 @@ class Operations:
         """Streams the events of a job: `status`, `progress` and finally `result`. Each event has an id.
 
         Send `Last-Event-ID` to resume after that event. The stream ends after the `result` event. The stream also
-        ends when the service stops; then reconnect. One key may follow `event_streams_per_key_max` jobs at once.
+        ends when the service stops; then reconnect. One key may follow as many jobs at once as `event_streams_max`
+        leaves it.
         """
         return self._send(Call("GET", f"/v1/jobs/{segment(id)}/events", accept="text/event-stream", header={"Last-Event-ID": last_event_id}), bytes)
 
@@ -813,7 +814,8 @@ class AsyncOperations:
         """Streams the events of a job: `status`, `progress` and finally `result`. Each event has an id.
 
         Send `Last-Event-ID` to resume after that event. The stream ends after the `result` event. The stream also
-        ends when the service stops; then reconnect. One key may follow `event_streams_per_key_max` jobs at once.
+        ends when the service stops; then reconnect. One key may follow as many jobs at once as `event_streams_max`
+        leaves it.
         """
         return await self._send(Call("GET", f"/v1/jobs/{segment(id)}/events", accept="text/event-stream", header={"Last-Event-ID": last_event_id}), bytes)
 

@@ -1923,13 +1923,10 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     document, or the examples of a request to a session.
     """
 
-    attempts_max: int
-    """Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the process. The
-    same number limits the attempts to read the data of a job.
-    """
-
     body_bytes_max: int
-    """Bytes of a decompressed body in any format except JSON."""
+    """Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
+    dataset, packed or as doubles.
+    """
 
     compare_folds_max: int
     """Folds per comparison."""
@@ -1948,27 +1945,21 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     constructions_max: int
     """Concurrent constructions. Keys share them as `uploads_max` describes."""
 
-    dataset_bytes_max: int
-    """Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in memory, so
-    `state_bytes_max` limits them too.
-    """
-
-    decompressed_bytes_free: int
-    """Decompressed bytes that any compressed body may have at any ratio."""
-
     decompression_ratio_max: int
-    """Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
-    `decompressed_bytes_free` decompressed bytes.
+    """Average number of decompressed bytes per compressed byte, in bodies of more than 16 MiB after decompression.
+
+    DEFLATE packs at most 1,032 bytes into one, so this refuses bombs and hardly any data.
     """
 
     dichotomies_max: int
     """Points, and also dimensions, in the count of separable dichotomies."""
 
     event_streams_max: int
-    """Concurrent event streams of all keys together. Keys share them as `uploads_max` describes."""
+    """Concurrent event streams of all keys together: a quarter of `connections_max`. Keys share them as `uploads_max`
+    describes.
 
-    event_streams_per_key_max: int
-    """Concurrent event streams per key. On an open service only `event_streams_max` applies."""
+    A stream holds its connection, and most connections must stay free for requests.
+    """
 
     exact_analysis_n_max: int
     """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
@@ -1995,13 +1986,22 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Waiting jobs per key."""
 
     json_body_bytes_max: int
-    """Bytes of a decompressed JSON body."""
+    """Bytes of a decompressed JSON body.
+
+    What a JSON body says is held in memory as a whole; for more data, choose a format that is read in parts.
+    """
 
     json_depth_max: int
-    """Depth of nested arrays and objects in JSON."""
+    """Depth of nested arrays and objects in JSON.
+
+    It bounds the recursion of the parser; requests of this API nest about ten levels deep.
+    """
 
     line_bytes_max: int
-    """Bytes per line."""
+    """Bytes per line.
+
+    A row of 1,048,576 numbers of 32 characters each is so long.
+    """
 
     memory_bytes_max: int
     """Bytes of memory for one request or job while no other request or job uses memory."""
@@ -2010,7 +2010,10 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Bytes of an imported model after decompression."""
 
     n_max: int
-    """Features per example."""
+    """Features per example.
+
+    A block of 64 rows of bits then takes 8 MiB.
+    """
 
     name_characters_max: int
     """Characters per name."""
@@ -2033,16 +2036,21 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Parameters in the query of a URL."""
 
     read_seconds_max: float
-    """Seconds of computing to read one body: an upload, a preview, or the examples of a request."""
+    """Seconds of computing to read one body: an upload, a preview, or the examples of a request. A second per 32 MiB
+    of `body_bytes_max`, or of `json_body_bytes_max` if that is larger.
 
-    resident_bytes_max: int
-    """Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts."""
+    Larger bodies may take longer, and a core reads any format at this pace, so only a body made to be slow is
+    refused.
+    """
 
     seconds_max: float
     """Seconds of computing that a job may ask for."""
 
     session_idle_seconds: int
-    """Seconds without data after which a stream into a session ends. Other requests can then write to the session."""
+    """Seconds without data after which a stream into a session ends. Other requests can then write to the session.
+
+    Another writer waits 35 seconds for its turn, so a silent stream must end before.
+    """
 
     session_lines_max: int
     """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request."""
@@ -2052,9 +2060,6 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
 
     state_bytes_max: int
     """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
-
-    stored_bytes_free: int
-    """Bytes of a dataset that may be stored at any ratio."""
 
     stored_bytes_max: int
     """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
@@ -2066,8 +2071,9 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half of it."""
 
     stored_ratio_max: int
-    """Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
-    `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
+    """Average number of stored bytes per byte of the body as sent, in datasets of more than 64 MiB.
+
+    A few bytes of a compressed body may stand for gibibytes; 64 MiB are eight dense rows of 1,048,576 numbers.
     """
 
     streams_max: int
@@ -2078,9 +2084,6 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
 
     trace_points_max: int
     """Points per mistake curve."""
-
-    upload_memory_bytes_max: int
-    """Bytes of memory for the examples of an incoming dataset. Further examples spill to disk."""
 
     uploads_max: int
     """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
@@ -2107,13 +2110,10 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     document, or the examples of a request to a session.
     """
 
-    attempts_max: int
-    """Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the process. The
-    same number limits the attempts to read the data of a job.
-    """
-
     body_bytes_max: int
-    """Bytes of a decompressed body in any format except JSON."""
+    """Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
+    dataset, packed or as doubles.
+    """
 
     compare_folds_max: int
     """Folds per comparison."""
@@ -2132,27 +2132,21 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     constructions_max: int
     """Concurrent constructions. Keys share them as `uploads_max` describes."""
 
-    dataset_bytes_max: int
-    """Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in memory, so
-    `state_bytes_max` limits them too.
-    """
-
-    decompressed_bytes_free: int
-    """Decompressed bytes that any compressed body may have at any ratio."""
-
     decompression_ratio_max: int
-    """Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
-    `decompressed_bytes_free` decompressed bytes.
+    """Average number of decompressed bytes per compressed byte, in bodies of more than 16 MiB after decompression.
+
+    DEFLATE packs at most 1,032 bytes into one, so this refuses bombs and hardly any data.
     """
 
     dichotomies_max: int
     """Points, and also dimensions, in the count of separable dichotomies."""
 
     event_streams_max: int
-    """Concurrent event streams of all keys together. Keys share them as `uploads_max` describes."""
+    """Concurrent event streams of all keys together: a quarter of `connections_max`. Keys share them as `uploads_max`
+    describes.
 
-    event_streams_per_key_max: int
-    """Concurrent event streams per key. On an open service only `event_streams_max` applies."""
+    A stream holds its connection, and most connections must stay free for requests.
+    """
 
     exact_analysis_n_max: int
     """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
@@ -2179,13 +2173,22 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Waiting jobs per key."""
 
     json_body_bytes_max: int
-    """Bytes of a decompressed JSON body."""
+    """Bytes of a decompressed JSON body.
+
+    What a JSON body says is held in memory as a whole; for more data, choose a format that is read in parts.
+    """
 
     json_depth_max: int
-    """Depth of nested arrays and objects in JSON."""
+    """Depth of nested arrays and objects in JSON.
+
+    It bounds the recursion of the parser; requests of this API nest about ten levels deep.
+    """
 
     line_bytes_max: int
-    """Bytes per line."""
+    """Bytes per line.
+
+    A row of 1,048,576 numbers of 32 characters each is so long.
+    """
 
     memory_bytes_max: int
     """Bytes of memory for one request or job while no other request or job uses memory."""
@@ -2194,7 +2197,10 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Bytes of an imported model after decompression."""
 
     n_max: int
-    """Features per example."""
+    """Features per example.
+
+    A block of 64 rows of bits then takes 8 MiB.
+    """
 
     name_characters_max: int
     """Characters per name."""
@@ -2217,16 +2223,21 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Parameters in the query of a URL."""
 
     read_seconds_max: float
-    """Seconds of computing to read one body: an upload, a preview, or the examples of a request."""
+    """Seconds of computing to read one body: an upload, a preview, or the examples of a request. A second per 32 MiB
+    of `body_bytes_max`, or of `json_body_bytes_max` if that is larger.
 
-    resident_bytes_max: int
-    """Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts."""
+    Larger bodies may take longer, and a core reads any format at this pace, so only a body made to be slow is
+    refused.
+    """
 
     seconds_max: float
     """Seconds of computing that a job may ask for."""
 
     session_idle_seconds: int
-    """Seconds without data after which a stream into a session ends. Other requests can then write to the session."""
+    """Seconds without data after which a stream into a session ends. Other requests can then write to the session.
+
+    Another writer waits 35 seconds for its turn, so a silent stream must end before.
+    """
 
     session_lines_max: int
     """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request."""
@@ -2236,9 +2247,6 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
 
     state_bytes_max: int
     """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
-
-    stored_bytes_free: int
-    """Bytes of a dataset that may be stored at any ratio."""
 
     stored_bytes_max: int
     """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
@@ -2250,8 +2258,9 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half of it."""
 
     stored_ratio_max: int
-    """Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
-    `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
+    """Average number of stored bytes per byte of the body as sent, in datasets of more than 64 MiB.
+
+    A few bytes of a compressed body may stand for gibibytes; 64 MiB are eight dense rows of 1,048,576 numbers.
     """
 
     streams_max: int
@@ -2262,9 +2271,6 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
 
     trace_points_max: int
     """Points per mistake curve."""
-
-    upload_memory_bytes_max: int
-    """Bytes of memory for the examples of an incoming dataset. Further examples spill to disk."""
 
     uploads_max: int
     """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits

@@ -119,7 +119,6 @@ fsGroupChangePolicy: OnRootMismatch
 {{- $_ := set $settings "HALFSPACE_BLOB_URL" $values.blobs.url -}}
 {{- $_ := set $settings "AWS_REGION" $values.blobs.region -}}
 {{- with $values.blobs.endpointUrl }}{{ $_ := set $settings "AWS_ENDPOINT_URL" . }}{{ end -}}
-{{- if $values.blobs.allowHttp }}{{ $_ := set $settings "AWS_ALLOW_HTTP" true }}{{ end -}}
 {{- end -}}
 {{- range $secret := include "halfspace.secrets" . | fromYamlArray -}}
 {{- range $item := $secret.secret.items -}}

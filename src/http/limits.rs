@@ -40,6 +40,9 @@ const FORMATS: halfspace_formats::ParseLimits = halfspace_formats::ParseLimits::
 /// Most dimensions of an example. A block of 64 rows of bits then takes 8 MiB.
 pub const N_MAX: u64 = FORMATS.n_max as u64;
 
+/// Bytes of a decompressed JSON body. What it says is held in memory as a whole.
+const JSON_BODY_BYTES_MAX: u64 = 256 << 20;
+
 /// Bytes of a body per second of computing, of which a slow machine still reads any format.
 const READ_BYTES_PER_SECOND: f64 = (32_u64 << 20) as f64;
 
@@ -60,7 +63,7 @@ pub struct Limits {
     /// Bytes of a decompressed JSON body.
     ///
     /// What a JSON body says is held in memory as a whole; for more data, choose a format that is read in parts.
-    #[arg(skip = 256_u64 << 20)]
+    #[arg(skip = JSON_BODY_BYTES_MAX)]
     pub json_body_bytes_max: u64,
     /// Average number of decompressed bytes per compressed byte, in bodies of more than 16 MiB after decompression.
     ///
@@ -100,9 +103,6 @@ pub struct Limits {
     /// Points of the grid of an experiment.
     #[arg(skip = halfspace_core::experiments::POINTS_MAX)]
     pub experiment_points_max: u64,
-    /// Runs per point of an experiment.
-    #[arg(skip = halfspace_core::experiments::RUNS_MAX)]
-    pub experiment_runs_max: u64,
     /// Trainings per grid.
     #[arg(skip = crate::records::grid::TRAININGS_MAX)]
     pub grid_trainings_max: u32,
@@ -193,9 +193,6 @@ pub struct Limits {
     /// Characters per name.
     #[arg(skip = 256_u32)]
     pub name_characters_max: u32,
-    /// Seconds that `Prefer: wait` may ask for.
-    #[arg(skip = WAIT_SECONDS_MAX)]
-    pub wait_seconds_max: u64,
     /// Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
     /// document, or the examples of a request to a session.
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = ANSWER_SECONDS_DEFAULT, global = true,
@@ -209,20 +206,16 @@ pub struct Limits {
     #[arg(skip)]
     #[schema(value_type = f64)]
     pub read_seconds_max: Option<f64>,
-    /// Bytes of a document of predictions, and of the data that a construction returns. Predictions come
-    /// without scores when the scores would exceed the limit. A longer answer is refused. In an answer of
-    /// lines, the limit applies to the bytes that the client has not read yet.
+    /// Bytes of a document of predictions, of a page of examples and its values, and of the data that a construction
+    /// returns. Predictions come without scores when the scores would exceed the limit. A longer answer is refused. In
+    /// an answer of lines, the limit applies to the bytes that the client has not read yet.
+    ///
+    /// Such an answer is held in memory until the client has read it; data that are larger have datasets and lines.
     #[arg(skip = 16_u64 << 20)]
-    pub prediction_bytes_max: u64,
+    pub answer_bytes_max: u64,
     /// Bytes of an imported model after decompression.
     #[arg(skip = 32_u64 << 20)]
     pub model_bytes_max: u64,
-    /// Bytes of a page of dataset examples. The same number limits the values on the page.
-    #[arg(skip = 16_u64 << 20)]
-    pub examples_page_bytes_max: u64,
-    /// Points per mistake curve.
-    #[arg(skip = halfspace_core::learners::engine::trace::TRACE_POINTS_MAX as u64)]
-    pub trace_points_max: u64,
     /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
     /// available.
     #[arg(skip = halfspace_core::learners::drift::drift_chain::N_MAX as u64)]
@@ -236,9 +229,6 @@ pub struct Limits {
     /// Features up to which a version space is enumerated.
     #[arg(skip = halfspace_core::separability::version_space::N_MAX as u64)]
     pub version_space_n_max: u64,
-    /// Largest `max_active` of kernel Winnow, the number of active features per example.
-    #[arg(skip = halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX)]
-    pub active_max: u64,
 }
 
 impl Default for Limits {
@@ -300,7 +290,7 @@ impl Limits {
 
     /// Seconds of computing to read one body.
     pub fn read_seconds_max(&self) -> f64 {
-        let largest = self.body_bytes_max.max(self.json_body_bytes_max);
+        let largest = self.body_bytes_max.max(JSON_BODY_BYTES_MAX);
         let of_bytes = largest as f64 / READ_BYTES_PER_SECOND;
         self.read_seconds_max.unwrap_or(of_bytes)
     }

@@ -51,7 +51,7 @@ pub use in_flight::InFlight;
 pub use middleware::origins::Origins;
 pub use permits::Permits;
 use problem::{Code, Problem};
-pub use serve::{RuntimeWatch, ServeLimits, StallLimits, serve};
+pub use serve::{ConnectionUse, RuntimeWatch, ServeLimits, StallLimits, serve};
 
 /// Returns every route with its OpenAPI documentation.
 fn routes() -> OpenApiRouter<App> {

@@ -106,7 +106,7 @@ impl Attack {
 fn refused_for_its_ratio(answer: &Answer, about: &str) {
     let text = answer.text();
     // A session limits the number of lines first.
-    let limits = ["decompression_ratio_max", "more lines than 1000000"];
+    let limits = ["decompression_ratio_max", "session_lines_max: 1000000"];
     assert!(
         limits.iter().any(|limit| text.contains(limit)),
         "{about}: {text}"

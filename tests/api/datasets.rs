@@ -436,7 +436,7 @@ async fn pages_of_dataset_examples_are_bounded() {
     let answer = examples(&service, &id, "", NDJSON).await;
     assert_eq!(answer.problem(413), "too-large");
     let detail = answer.json()["detail"].as_str().unwrap().to_owned();
-    assert!(detail.contains("examples_page_bytes_max"), "{detail}");
+    assert!(detail.contains("answer_bytes_max"), "{detail}");
     // The number of values is within the limit, but CSV takes two characters per value.
     let answer = examples(&service, &id, "limit=80", CSV).await;
     assert_eq!(answer.problem(413), "too-large");

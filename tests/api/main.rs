@@ -35,6 +35,7 @@ mod label_words;
 mod large_data;
 mod learners;
 mod limits;
+mod limits_named;
 mod lineage;
 mod memory;
 mod models;

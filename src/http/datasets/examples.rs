@@ -130,7 +130,7 @@ pub async fn list_dataset_examples(
         .datasets
         .read_examples(&dataset, first, limit as usize);
     let data = read.await.map_err(in_path)?;
-    let bytes_max = app.limits.examples_page_bytes_max;
+    let bytes_max = app.limits.answer_bytes_max;
     let zero = dataset.facts.zero_bit_value;
     let text = match data {
         None => String::new(),
@@ -177,7 +177,7 @@ fn page_limit(
         let detail = format!("{limit} is not from 1 to {LIMIT_MAX}");
         return Err(Problem::parameter(Code::INVALID_PARAMETER, "limit", detail));
     }
-    let values_max = app.limits.examples_page_bytes_max;
+    let values_max = app.limits.answer_bytes_max;
     let left = dataset.facts.examples.saturating_sub(offset);
     let values = left.min(limit.into()).saturating_mul(dataset.facts.n);
     let held = match format {
@@ -192,7 +192,7 @@ fn page_limit(
 
 fn too_large(what: &str, limit: u64) -> Problem {
     let detail = format!(
-        "The page {what} than examples_page_bytes_max allows: {limit}. Ask for fewer examples with \
+        "The page {what} than answer_bytes_max allows: {limit}. Ask for fewer examples with \
          `limit`."
     );
     Problem::new(Code::TOO_LARGE, detail)

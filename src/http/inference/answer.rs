@@ -154,7 +154,7 @@ impl OutputTensors {
         );
         if answer.bytes() > bytes_max {
             let detail = format!(
-                "The tensors would be longer than prediction_bytes_max: {bytes_max} bytes. Send \
+                "The tensors would be longer than answer_bytes_max: {bytes_max} bytes. Send \
                  fewer examples, or request only the output `prediction`."
             );
             return Err(Problem::new(Code::TOO_LARGE, detail));

@@ -33,7 +33,7 @@ use crate::http::problem::{Code, FieldError, Problem};
 /// With the protocol's binary extension the tensor follows the JSON as octets. The header
 /// `Inference-Header-Content-Length` then gives the length of the JSON. The answer contains octets only if
 /// you ask for them. Parameters that are not listed here are refused. The tensors of an answer are limited to
-/// `prediction_bytes_max` bytes.
+/// `answer_bytes_max` bytes.
 #[utoipa::path(post, path = "/v2/models/{id}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("Inference-Header-Content-Length" = Option<u64>, Header,
@@ -83,7 +83,7 @@ pub async fn infer_model(
         let parsed = reader.examples(&mut asked, n)?;
         fit(&model, &parsed, Origin::Whole)?;
         let _timer = limit_decisions(&checks.limits, &stop, &model.predictor, &parsed.data);
-        let bytes_max = checks.limits.prediction_bytes_max;
+        let bytes_max = checks.limits.answer_bytes_max;
         let answer = OutputTensors::of(&model.predictor, &parsed, &wanted, bytes_max, &stop)?;
         match stop
             .raised()

@@ -96,11 +96,11 @@ impl Keep {
             return Err(Problem::new(Code::TOO_LARGE, detail));
         }
         let json_bytes = examples.saturating_mul(n + EXAMPLE_BYTES);
-        let limit = limits.prediction_bytes_max;
+        let limit = limits.answer_bytes_max;
         if !self.store && json_bytes > limit {
             let detail = format!(
                 "{examples} examples of {n} bits take {json_bytes} bytes of JSON, more than \
-                 prediction_bytes_max: {limit}. To store the examples as a dataset instead, send \
+                 answer_bytes_max: {limit}. To store the examples as a dataset instead, send \
                  \"store\": true."
             );
             return Err(Problem::at(Code::ANSWER_TOO_LONG, at("store", detail)));
@@ -141,7 +141,7 @@ impl Keep {
             let answer = told(raw(dataset_form(id).to_string())?);
             return Ok(created(id, answer));
         }
-        let limit = self.app.limits.prediction_bytes_max;
+        let limit = self.app.limits.answer_bytes_max;
         let written = computing::compute(&self.app, None, move |_| {
             let examples = write_examples(&data, None, 0, TextFormat::Json, limit);
             let examples = examples

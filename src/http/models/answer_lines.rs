@@ -104,7 +104,7 @@ impl AnswerQueue<WaitingLines> {
             };
             if timeout(WINDOW, freed).await.is_err() {
                 let detail = "The client reads the answers at less than 16 KiB per second, and the \
-                              unread answers fill prediction_bytes_max.";
+                              unread answers fill answer_bytes_max.";
                 return Err(Problem::new(Code::TIMEOUT, detail));
             }
         }

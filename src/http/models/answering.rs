@@ -56,7 +56,7 @@ impl Answering {
     /// Predictions as one document, computed in limited time.
     pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
         let classes = model.names.class_names().as_deref().map(class_texts);
-        let document = PredictionsText::new(limits.prediction_bytes_max, classes);
+        let document = PredictionsText::new(limits.answer_bytes_max, classes);
         let timer = None;
         Self::new(
             model,
@@ -101,10 +101,10 @@ impl Answering {
     }
 
     /// Upper bound on the work for the examples of a body. It is infinite if the answer to a small body might not fit
-    /// into `prediction_bytes_max`: all of its lines may have to wait for a client that does not read.
+    /// into `answer_bytes_max`: all of its lines may have to wait for a client that does not read.
     pub fn work(&self, format: Format) -> ExamplesWork {
         let predictor = &self.model.predictor;
-        let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
+        let few = !self.is_document() && self.limits.answer_bytes_max < LINES_OF_SMALL_BODY;
         ExamplesWork {
             format,
             n: Some(predictor.n()),
@@ -255,7 +255,7 @@ impl PredictionSink {
 
 fn too_long(bytes_max: u64) -> Problem {
     let detail = format!(
-        "The answer would be longer than prediction_bytes_max: {bytes_max} bytes. To receive the \
+        "The answer would be longer than answer_bytes_max: {bytes_max} bytes. To receive the \
          lines as they are computed, send Accept: application/x-ndjson."
     );
     Problem::new(Code::TOO_LARGE, detail)

@@ -61,12 +61,12 @@ pub struct Predictions {
 /// line is read by itself. A late error is the last line, `{"error": ...}`. Bodies in other formats are
 /// answered in the same way if `Accept` asks for `application/x-ndjson`.
 ///
-/// An answer in lines may have any length. At most `prediction_bytes_max` bytes of the answer wait for a
+/// An answer in lines may have any length. At most `answer_bytes_max` bytes of the answer wait for a
 /// client that does not read yet; then the service reads no more of the body either. Send the body at 16
 /// KiB per second or faster, measured over 30 seconds, even if you read each answer before you send more.
 /// Once the maximum waits, read the answer at that rate too.
 ///
-/// A JSON document omits the scores if they would make it longer than `prediction_bytes_max`. A document
+/// A JSON document omits the scores if they would make it longer than `answer_bytes_max`. A document
 /// that is still too long, or that takes longer than `answer_seconds_max`, is refused.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
@@ -148,7 +148,7 @@ impl PredictRequest {
         cancel_on_drop: CancelOnDrop,
     ) -> Result<Response, Problem> {
         let (limits, stop) = (self.app.limits.clone(), cancel_on_drop.flag());
-        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, cancel_on_drop);
+        let (writer, mut reader) = answer_lines(limits.answer_bytes_max, cancel_on_drop);
         let answering = Answering::lines(model, &limits, stop, writer.clone());
         let access = Access::of(&body.parts.extensions)?;
         let returned = body.lend();

@@ -127,7 +127,10 @@ impl Feed {
         loop {
             let read = self.read_step().await;
             if self.portions.lines() > SESSION_LINES_MAX {
-                let detail = format!("The stream has more lines than {SESSION_LINES_MAX}.");
+                let detail = format!(
+                    "The stream has more lines than session_lines_max: {SESSION_LINES_MAX}. Send the others in \
+                     another request."
+                );
                 return Err(Problem::new(Code::TOO_LARGE, detail));
             }
             if let Some(portion) = self.portions.take()? {
@@ -181,8 +184,8 @@ impl Feed {
         };
         frame.map_err(|_| {
             let detail = format!(
-                "The stream sent no data for {idle_seconds} s. Another stream waits for the \
-                 session."
+                "The stream sent no data for longer than session_idle_seconds: {idle_seconds}. Another request may \
+                 wait for the session. Send the other examples in a new request."
             );
             Problem::new(Code::TIMEOUT, detail)
         })

@@ -335,13 +335,13 @@ class Operations:
         is read by itself. A late error is the last line, `{"error": ...}`. Bodies in other formats are answered in
         the same way if `Accept` asks for `application/x-ndjson`.
 
-        An answer in lines may have any length. At most `prediction_bytes_max` bytes of the answer wait for a client
+        An answer in lines may have any length. At most `answer_bytes_max` bytes of the answer wait for a client
         that does not read yet; then the service reads no more of the body either. Send the body at 16 KiB per
         second or faster, measured over 30 seconds, even if you read each answer before you send more. Once the
         maximum waits, read the answer at that rate too.
 
-        A JSON document omits the scores if they would make it longer than `prediction_bytes_max`. A document that
-        is still too long, or that takes longer than `answer_seconds_max`, is refused.
+        A JSON document omits the scores if they would make it longer than `answer_bytes_max`. A document that is
+        still too long, or that takes longer than `answer_seconds_max`, is refused.
         """
         return self._send(Call("POST", f"/v1/models/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n}, body=body), types.Predictions)
 
@@ -577,8 +577,8 @@ class Operations:
 
         With the protocol's binary extension the tensor follows the JSON as octets. The header `Inference-Header-
         Content-Length` then gives the length of the JSON. The answer contains octets only if you ask for them.
-        Parameters that are not listed here are refused. The tensors of an answer are limited to
-        `prediction_bytes_max` bytes.
+        Parameters that are not listed here are refused. The tensors of an answer are limited to `answer_bytes_max`
+        bytes.
         """
         return self._send(Call("POST", f"/v2/models/{segment(id)}/infer", accept="application/json", header={"Inference-Header-Content-Length": inference_header_content_length}, body=body), types.InferenceAnswer)
 
@@ -943,13 +943,13 @@ class AsyncOperations:
         is read by itself. A late error is the last line, `{"error": ...}`. Bodies in other formats are answered in
         the same way if `Accept` asks for `application/x-ndjson`.
 
-        An answer in lines may have any length. At most `prediction_bytes_max` bytes of the answer wait for a client
+        An answer in lines may have any length. At most `answer_bytes_max` bytes of the answer wait for a client
         that does not read yet; then the service reads no more of the body either. Send the body at 16 KiB per
         second or faster, measured over 30 seconds, even if you read each answer before you send more. Once the
         maximum waits, read the answer at that rate too.
 
-        A JSON document omits the scores if they would make it longer than `prediction_bytes_max`. A document that
-        is still too long, or that takes longer than `answer_seconds_max`, is refused.
+        A JSON document omits the scores if they would make it longer than `answer_bytes_max`. A document that is
+        still too long, or that takes longer than `answer_seconds_max`, is refused.
         """
         return await self._send(Call("POST", f"/v1/models/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n}, body=body), types.Predictions)
 
@@ -1185,8 +1185,8 @@ class AsyncOperations:
 
         With the protocol's binary extension the tensor follows the JSON as octets. The header `Inference-Header-
         Content-Length` then gives the length of the JSON. The answer contains octets only if you ask for them.
-        Parameters that are not listed here are refused. The tensors of an answer are limited to
-        `prediction_bytes_max` bytes.
+        Parameters that are not listed here are refused. The tensors of an answer are limited to `answer_bytes_max`
+        bytes.
         """
         return await self._send(Call("POST", f"/v2/models/{segment(id)}/infer", accept="application/json", header={"Inference-Header-Content-Length": inference_header_content_length}, body=body), types.InferenceAnswer)
 

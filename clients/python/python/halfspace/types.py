@@ -1915,8 +1915,13 @@ class LearnerList(Struct, kw_only=True, omit_defaults=True):
 class Limits(Struct, kw_only=True, omit_defaults=True):
     """Limits in force. The error of a refused request names its limit as here."""
 
-    active_max: int
-    """Largest `max_active` of kernel Winnow, the number of active features per example."""
+    answer_bytes_max: int
+    """Bytes of a document of predictions, of a page of examples and its values, and of the data that a construction
+    returns. Predictions come without scores when the scores would exceed the limit. A longer answer is refused. In
+    an answer of lines, the limit applies to the bytes that the client has not read yet.
+
+    Such an answer is held in memory until the client has read it; data that are larger have datasets and lines.
+    """
 
     answer_seconds_max: float
     """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
@@ -1964,14 +1969,8 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     exact_analysis_n_max: int
     """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
 
-    examples_page_bytes_max: int
-    """Bytes of a page of dataset examples. The same number limits the values on the page."""
-
     experiment_points_max: int
     """Points of the grid of an experiment."""
-
-    experiment_runs_max: int
-    """Runs per point of an experiment."""
 
     grid_trainings_max: int
     """Trainings per grid."""
@@ -2026,12 +2025,6 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     parts_seconds_max: float
     """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
 
-    prediction_bytes_max: int
-    """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores
-    when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit applies to
-    the bytes that the client has not read yet.
-    """
-
     query_pairs_max: int
     """Parameters in the query of a URL."""
 
@@ -2082,9 +2075,6 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     theta_digits_max: int
     """Digits of a `theta`."""
 
-    trace_points_max: int
-    """Points per mistake curve."""
-
     uploads_max: int
     """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
     than are free. One key therefore holds at most half of the permits, rounded up. Callers of an open service,
@@ -2094,16 +2084,18 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
 
     version_space_n_max: int
     """Features up to which a version space is enumerated."""
-
-    wait_seconds_max: int
-    """Seconds that `Prefer: wait` may ask for."""
 
 
 class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Limits in force, and the caller's use of the limits per key."""
 
-    active_max: int
-    """Largest `max_active` of kernel Winnow, the number of active features per example."""
+    answer_bytes_max: int
+    """Bytes of a document of predictions, of a page of examples and its values, and of the data that a construction
+    returns. Predictions come without scores when the scores would exceed the limit. A longer answer is refused. In
+    an answer of lines, the limit applies to the bytes that the client has not read yet.
+
+    Such an answer is held in memory until the client has read it; data that are larger have datasets and lines.
+    """
 
     answer_seconds_max: float
     """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
@@ -2151,14 +2143,8 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     exact_analysis_n_max: int
     """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
 
-    examples_page_bytes_max: int
-    """Bytes of a page of dataset examples. The same number limits the values on the page."""
-
     experiment_points_max: int
     """Points of the grid of an experiment."""
-
-    experiment_runs_max: int
-    """Runs per point of an experiment."""
 
     grid_trainings_max: int
     """Trainings per grid."""
@@ -2213,12 +2199,6 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     parts_seconds_max: float
     """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
 
-    prediction_bytes_max: int
-    """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores
-    when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit applies to
-    the bytes that the client has not read yet.
-    """
-
     query_pairs_max: int
     """Parameters in the query of a URL."""
 
@@ -2269,9 +2249,6 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     theta_digits_max: int
     """Digits of a `theta`."""
 
-    trace_points_max: int
-    """Points per mistake curve."""
-
     uploads_max: int
     """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
     than are free. One key therefore holds at most half of the permits, rounded up. Callers of an open service,
@@ -2281,9 +2258,6 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
 
     version_space_n_max: int
     """Features up to which a version space is enumerated."""
-
-    wait_seconds_max: int
-    """Seconds that `Prefer: wait` may ask for."""
 
     own: OwnUse
     """The caller's own limits and their use. The limits may differ from those of other keys."""

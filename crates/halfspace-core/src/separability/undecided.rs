@@ -31,8 +31,8 @@ pub enum Undecided {
     },
     /// The examples are too wide to enumerate the binary weights, and no multipliers exclude all of them.
     #[error(
-        "n = {n} exceeds the {n_max} that an enumeration supports, and no multipliers exclude all \
-         binary weights"
+        "n = {n} exceeds the {n_max} of version_space_n_max, and no multipliers exclude all binary \
+         weights"
     )]
     NotExcluded { n: usize, n_max: usize },
     /// No separating weights in f64 were found.

@@ -37,7 +37,7 @@ impl Decimal {
         let count = whole.len() + fraction.len();
         if count > DIGITS_MAX {
             return Err(format!(
-                "the number has {count} digits; at most {DIGITS_MAX} are supported"
+                "the number has {count} digits, more than theta_digits_max: {DIGITS_MAX}"
             ));
         }
         let fraction = fraction.trim_end_matches('0');
@@ -191,7 +191,7 @@ mod tests {
         let error = Decimal::parse(&format!("{long}.5")).expect_err("too long");
         assert_eq!(
             error,
-            "the number has 10001 digits; at most 10000 are supported"
+            "the number has 10001 digits, more than theta_digits_max: 10000"
         );
     }
 

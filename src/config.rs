@@ -2,7 +2,8 @@
 //! Limits are in [`crate::http::limits`], which also reports them to clients.
 //!
 //! The doc comments of settings become the help text of the command line and the table in
-//! `docs/reference/settings.md`.
+//! `docs/reference/settings.md`. The first paragraph says what the setting means, the last one, "Set it when ...", who
+//! needs another value than the default and when. A setting without such a person becomes a constant.
 
 pub mod given;
 mod learning;
@@ -232,6 +233,8 @@ fn short_name(text: &str) -> Result<String, String> {
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
     /// Address and port to listen on.
+    ///
+    /// Set it when other machines must reach the service, or when the port is taken.
     #[arg(
         long,
         env = "HALFSPACE_LISTEN",
@@ -241,6 +244,8 @@ pub struct Settings {
     )]
     pub listen: SocketAddr,
     /// Directory of the database file and the blobs.
+    ///
+    /// Set it when the data belong on another disk or in a volume.
     #[arg(
         long,
         env = "HALFSPACE_DATA_DIR",
@@ -249,6 +254,8 @@ pub struct Settings {
     )]
     pub data_dir: PathBuf,
     /// Database of the records: `sqlite` in the data directory, or `postgres://user@host/database`.
+    ///
+    /// Set it when several processes share one store in PostgreSQL.
     #[arg(
         long,
         env = "HALFSPACE_DATABASE_URL",
@@ -258,9 +265,13 @@ pub struct Settings {
     )]
     pub database_url: DatabaseUrl,
     /// Password of the PostgreSQL database. A password in `--database-url` has precedence.
+    ///
+    /// Set it, as `PGPASSWORD_FILE`, when your platform hands out the password apart from the address.
     #[arg(long, env = "PGPASSWORD", hide_env_values = true, global = true)]
     pub database_password: Option<SecretString>,
     /// Place of the blobs: `folder` in the data directory, `file:///folder`, or `s3://bucket/prefix`.
+    ///
+    /// Set it when processes on several machines share the blobs.
     #[arg(
         long,
         env = "HALFSPACE_BLOB_URL",
@@ -273,41 +284,62 @@ pub struct Settings {
     #[command(flatten)]
     pub s3: S3Settings,
     /// Seconds to wait at the start for a database and an object store that do not answer yet.
+    ///
+    /// Set it when the database or the object store starts together with the service, as in Compose.
     #[arg(long, env = "HALFSPACE_WAIT_FOR_STORES", default_value_t = 0, value_name = "SECONDS", global = true,
         value_parser = clap::value_parser!(u32).range(..=3600))]
     pub wait_for_stores: u32,
     /// Role of this process: answer requests, compute jobs, or both.
+    ///
+    /// Set it when some processes answer and others compute.
     #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
     pub role: Role,
     /// Number of jobs that this process computes at once; by default the number of cores, or the CPU quota of its
     /// control group if that is lower.
+    ///
+    /// Set it when other programs need the cores, or when memory allows fewer jobs at once.
     #[arg(long, env = "HALFSPACE_WORKERS", global = true,
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
     /// Seconds without a heartbeat after which another worker may claim a job.
+    ///
+    /// Set it higher when machines or the database pause for longer, as in a live migration or a failover, and lower
+    /// when jobs must move on sooner after a crash.
     #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = JobsConfig::default().lease_seconds, global = true,
         value_parser = clap::value_parser!(u32).range(2..=3600))]
     pub lease_seconds: u32,
     /// Seconds of computing between two checkpoints of a job. The interval grows if a checkpoint takes long.
+    ///
+    /// Set it higher when `halfspace_checkpoint_bytes_total` loads the write-ahead log of PostgreSQL, and lower when
+    /// machines are taken away without notice.
     #[arg(long, env = "HALFSPACE_CHECKPOINT_SECONDS", global = true,
         default_value_t = JobsConfig::default().checkpoint_every.as_secs() as u32,
         value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub checkpoint_seconds: u32,
     /// Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the
     /// process. The same number limits the attempts to read the data of a job.
+    ///
+    /// Set it higher when machines die often for other reasons, such as spot instances, so that a long job is not
+    /// blamed.
     #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = JobsConfig::default().attempts_max, global = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub attempts_max: u32,
     /// Days to keep a job after its end.
+    ///
+    /// Set it when ended jobs must go sooner or stay longer.
     #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = JobsConfig::default().retention_days, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]
     pub retention_days: u32,
     /// Path below which a proxy publishes the service, such as `/learn`. Answers name this path in `Location`, in links
     /// and in problems. The service also answers requests without the path.
+    ///
+    /// Set it when a proxy publishes the service below a path.
     #[arg(long, env = "HALFSPACE_BASE_PATH", default_value = "", hide_default_value = true, global = true,
         value_parser = base_path)]
     pub base_path: String,
     /// Further host names to accept when listening on a loopback address. Loopback names are always accepted.
+    ///
+    /// Set it when a proxy on the same machine passes on the public `Host` header.
     #[arg(
         long,
         env = "HALFSPACE_ALLOWED_HOSTS",
@@ -317,6 +349,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages, such as `https://example.com`, that may send requests and read responses. `*`
     /// allows all origins as long as no API key exists.
+    ///
+    /// Set it when web pages of another origin use the API.
     #[arg(
         long,
         env = "HALFSPACE_CORS_ORIGINS",
@@ -326,26 +360,38 @@ pub struct Settings {
     pub cors_origins: Vec<String>,
     /// Addresses and networks of proxies, such as `10.0.0.7` or `10.0.0.0/8`. A proxy may hold any number of
     /// connections; any other address holds at most half of them.
+    ///
+    /// Set it when clients arrive through a proxy, since all of them have its address.
     #[arg(long, env = "HALFSPACE_TRUSTED_PROXIES", value_delimiter = ',', global = true,
         value_parser = proxies)]
     pub trusted_proxies: Vec<IpNet>,
     /// Second address for `/livez`, `/readyz`, `/metrics` and `/version` only. A separate thread answers them
     /// even under load.
+    ///
+    /// Set it when probes and metrics must stay off the public address.
     #[arg(long, env = "HALFSPACE_OPS_LISTEN", global = true, value_parser = address)]
     pub ops_listen: Option<SocketAddr>,
     /// Secrets that sign callbacks: `whsec_` and 24 to 64 bytes in base64. Without a secret the service sends
     /// no callbacks.
+    ///
+    /// Set it when jobs send callbacks, and to two secrets while you rotate.
     #[arg(long, env = "HALFSPACE_CALLBACK_SECRET", hide_env_values = true, value_delimiter = ',',
         global = true, value_parser = SecretParser)]
     pub callback_secret: Vec<Secret>,
     /// Networks, such as `10.0.0.0/8`, that callbacks may connect to besides the public Internet.
+    ///
+    /// Set it when receivers of callbacks are in a private network.
     #[arg(long, env = "HALFSPACE_CALLBACK_ALLOW", value_delimiter = ',', global = true,
         value_parser = parse_network)]
     pub callback_allow: Vec<IpNet>,
     /// Log level, or log directives such as `info,halfspace=debug`.
+    ///
+    /// Set it to `debug` or to directives while you look for a fault.
     #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
     pub log: String,
     /// Format of the log.
+    ///
+    /// Set it to `json` when a collector reads the log.
     #[arg(
         long,
         env = "HALFSPACE_LOG_FORMAT",
@@ -355,6 +401,8 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// Collector that receives traces over OTLP (HTTP, protobuf), such as `http://collector:4318`. Without a collector
     /// no traces are recorded.
+    ///
+    /// Set it when you collect traces.
     #[arg(
         long,
         env = "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -364,15 +412,23 @@ pub struct Settings {
     pub otlp_endpoint: Option<String>,
     /// Memory of the process in bytes, at least 128 MiB. Requests and jobs share all but 64 MiB of the
     /// memory. By default 70 % of the memory of the machine or of the process's control group.
+    ///
+    /// Set it when the process shares the machine with others outside a control group.
     #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
     pub memory_bytes_max: Option<u64>,
     /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts. All processes
     /// over one store need the same number, because the process that accepts a job computes the memory that the job
     /// needs.
+    ///
+    /// Set it higher when workers have memory to spare and shuffled trainings on large datasets are slow.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = JobsConfig::default().resident_bytes_max,
         global = true, value_parser = clap::value_parser!(u64).range(1..=COUNT_MAX))]
     pub resident_bytes_max: u64,
-    /// Disk space for blobs that are cached from an object store, in bytes.
+    /// Disk space for blobs that are cached from an object store, in bytes. It must be larger than the largest blob,
+    /// which has 33/32 of `--body-bytes-max` or of `--state-bytes-max`.
+    ///
+    /// Set it lower when the disk below `--data-dir` is small, and higher when the cache often misses or blobs are
+    /// larger.
     #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true,
         value_parser = clap::value_parser!(u64).range(1..=COUNT_MAX))]
     pub blob_cache_bytes_max: u64,
@@ -385,9 +441,13 @@ pub struct Settings {
 #[derive(Args, Clone, Debug)]
 pub struct S3Settings {
     /// S3 access key ID.
+    ///
+    /// Set it when the blobs are in a bucket.
     #[arg(long, env = "AWS_ACCESS_KEY_ID", hide_env_values = true, global = true)]
     pub aws_access_key_id: Option<SecretString>,
     /// S3 secret access key.
+    ///
+    /// Set it when the blobs are in a bucket.
     #[arg(
         long,
         env = "AWS_SECRET_ACCESS_KEY",
@@ -395,14 +455,20 @@ pub struct S3Settings {
         global = true
     )]
     pub aws_secret_access_key: Option<SecretString>,
-    /// S3 session token, for temporary credentials.
+    /// S3 session token, for temporary credentials. It is read once, so it expires under a running service.
+    ///
+    /// Set it when the keys are temporary, for commands such as `check`.
     #[arg(long, env = "AWS_SESSION_TOKEN", hide_env_values = true, global = true)]
     pub aws_session_token: Option<SecretString>,
     /// Region of the bucket.
+    ///
+    /// Set it when the bucket is in another region.
     #[arg(long, env = "AWS_REGION", default_value = "us-east-1", global = true)]
     pub aws_region: String,
     /// Address of an S3-compatible object store other than Amazon's. With `http://` the data pass unencrypted, and the
     /// start warns if that leaves the machine.
+    ///
+    /// Set it when the bucket is not at Amazon but in MinIO, SeaweedFS or Ceph.
     #[arg(long, env = "AWS_ENDPOINT_URL", hide_env_values = true, global = true)]
     pub aws_endpoint_url: Option<SecretString>,
 }

@@ -2,7 +2,8 @@
 //! environment variable, a default and a range. It also derives the quotas for the store and the limits for the readers
 //! of request bodies.
 //!
-//! The routes check the limits; no limit knows its route.
+//! The routes check the limits; no limit knows its route. A doc comment says what is limited, then why, and last, if an
+//! operator can set the limit, when. The pages `limits.md` and `settings.md` of the reference show these paragraphs.
 
 use clap::builder::{RangedU64ValueParser, Resettable};
 use clap::{Args, Command, FromArgMatches};
@@ -57,6 +58,11 @@ pub struct Limits {
     pub n_max: u64,
     /// Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
     /// dataset, packed or as doubles.
+    ///
+    /// Eight uploads at once then take at most 32 GiB of disk.
+    ///
+    /// Set it higher when datasets are larger than 4 GiB, and lower to refuse large uploads before they take disk and
+    /// time.
     #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = FORMATS.body_bytes_max,
         global = true, value_parser = count())]
     pub body_bytes_max: u64,
@@ -86,65 +92,113 @@ pub struct Limits {
     #[arg(skip = FORMATS.line_bytes_max as u64)]
     pub line_bytes_max: u64,
     /// Bytes of the packed data of a job. The same number limits the state of the job besides its data.
+    ///
+    /// A process computes several jobs at once, so a single one gets a part of its memory.
+    ///
+    /// Set it higher when workers have gigabytes to spare and clients ask for separability or margins of larger data.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = FORMATS.state_bytes_max,
         global = true, value_parser = count())]
     pub state_bytes_max: u64,
     /// Bytes of memory for one request or job while no other request or job uses memory.
+    ///
+    /// What needs more can never run in this process, so waiting would be no use.
     #[arg(skip = MemoryBudget::unlimited().bytes_max())]
     pub memory_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
+    ///
+    /// A forgotten job frees its worker after a day.
+    ///
+    /// Set it lower when no job may compute for a day, and higher when a training needs longer.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = seconds)]
     pub seconds_max: f64,
     /// Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts.
+    ///
+    /// One request can plan ten thousand trainings, so their sum has a limit of its own.
+    ///
+    /// Set it higher when sweeps on a cluster need more than a day of one core.
     #[arg(long, env = "HALFSPACE_PARTS_SECONDS_MAX", default_value_t = 86_400.0,
         global = true, value_parser = seconds)]
     pub parts_seconds_max: f64,
     /// Points of the grid of an experiment.
+    ///
+    /// A figure hardly shows more points, and each part of the job keeps counts of all of them.
     #[arg(skip = halfspace_core::experiments::POINTS_MAX)]
     pub experiment_points_max: u64,
     /// Trainings per grid.
+    ///
+    /// Each training is a job in the queue, where a key may have 20,000.
     #[arg(skip = crate::records::grid::TRAININGS_MAX)]
     pub grid_trainings_max: u32,
     /// Learners per comparison.
+    ///
+    /// Six settings of each of the 16 learners fit.
     #[arg(skip = crate::records::compare::LEARNERS_MAX as u64)]
     pub compare_learners_max: u64,
     /// Folds per comparison.
+    ///
+    /// Each fold is one more training of every learner.
     #[arg(skip = crate::records::compare::FOLDS_MAX)]
     pub compare_folds_max: u32,
     /// Jobs per request that cancels or deletes several jobs.
+    ///
+    /// The client waits while one job after the other is cancelled or deleted.
     #[arg(skip = JOB_IDS_MAX)]
     pub job_ids_max: u32,
     /// Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment
     /// has a request of its own.
+    ///
+    /// All of these requests are made and stored at once.
     #[arg(skip = crate::records::job::PARTS_REQUEST_BYTES_MAX)]
     pub parts_request_bytes_max: u64,
     /// Waiting jobs of all keys together.
+    ///
+    /// Waiting jobs take rows of the store and keep their data, even if no process computes them.
+    ///
+    /// Set it higher when HalfspaceQueueFull fires although the workers keep up on average.
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
         value_parser = count())]
     pub jobs_queued_max: u64,
     /// Waiting jobs per key.
+    ///
+    /// One key must not fill the queue alone.
+    ///
+    /// Set it when keys without a quota of their own may queue fewer or more jobs.
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
         value_parser = count())]
     pub jobs_queued_per_key_max: u64,
     /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
     /// of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
     /// free disk.
+    ///
+    /// A full disk stops everything that writes, so uploads are refused before.
+    ///
+    /// Set it when the service must not fill the disk or the bucket.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = STORED_BYTES_DEFAULT, global = true,
         value_parser = count())]
     pub stored_bytes_max: u64,
     /// Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half
     /// of it.
+    ///
+    /// One key must not fill the store alone.
+    ///
+    /// Set it when keys without a quota of their own may store less or more.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = STORED_BYTES_PER_KEY_DEFAULT,
         global = true, value_parser = count())]
     pub stored_bytes_per_key_max: u64,
     /// Parameters in the query of a URL.
+    ///
+    /// All pairs are held in memory and compared.
     #[arg(skip = QUERY_PAIRS_MAX)]
     pub query_pairs_max: u64,
     /// Concurrent large bodies of all keys together. A key may begin another one only while the key holds
     /// fewer permits than are free. One key therefore holds at most half of the permits, rounded up.
     /// Callers of an open service, which has no keys, may hold all permits. Each body may use up to
     /// `state_bytes_max` of memory; dataset uploads spill to disk instead.
+    ///
+    /// Each body holds a thread and memory for as long as its client sends.
+    ///
+    /// Set it higher when HalfspaceQueueFull fires for large bodies while cores and disk have room.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
@@ -155,6 +209,10 @@ pub struct Limits {
     #[serde(skip)]
     pub upload_memory_bytes_max: u64,
     /// Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
+    ///
+    /// Each stream holds a thread for as long as its client sends.
+    ///
+    /// Set it higher when HalfspaceQueueFull fires for predictions in lines while cores have room.
     #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
         value_parser = clap::value_parser!(u64).range(1..=400))]
     pub streams_max: u64,
@@ -166,11 +224,17 @@ pub struct Limits {
     #[schema(value_type = u64)]
     pub event_streams_max: Option<u64>,
     /// Sessions per key.
+    ///
+    /// Sessions stay until somebody deletes them, and each keeps its state and log in the store.
+    ///
+    /// Set it when keys without a quota of their own may hold fewer or more sessions.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub sessions_max: u64,
     /// Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one
     /// request.
+    ///
+    /// A request keeps other writers from its session, and further examples can follow in another one.
     #[arg(skip = SESSION_LINES_MAX)]
     pub session_lines_max: u64,
     /// Seconds without data after which a stream into a session ends. Other requests can then write to the
@@ -180,21 +244,36 @@ pub struct Limits {
     #[arg(skip = 30_u64)]
     pub session_idle_seconds: u64,
     /// Concurrent constructions. Keys share them as `uploads_max` describes.
+    ///
+    /// A construction computes for up to 20 seconds and holds its rows in memory.
     #[arg(skip = 2_u64)]
     pub constructions_max: u64,
     /// Concurrent computations of answers that need no examples, such as figures of theorems and documents of models.
     /// Keys share them as `uploads_max` describes.
+    ///
+    /// Most of them take milliseconds, some up to `answer_seconds_max`; with sixteen, the short ones pass a few long
+    /// ones.
     #[arg(skip = 16_u64)]
     pub computations_max: u64,
     /// Concurrent connections.
+    ///
+    /// Each connection takes a file handle and buffers.
+    ///
+    /// Set it higher when more clients hold connections at once, and lower when the system allows fewer open files.
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub connections_max: u64,
     /// Characters per name.
+    ///
+    /// A name stands on one line of lists and figures.
     #[arg(skip = 256_u32)]
     pub name_characters_max: u32,
     /// Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
     /// document, or the examples of a request to a session.
+    ///
+    /// A client and its proxy wait for the answer that long.
+    ///
+    /// Set it below the time-out of your proxy when that is shorter.
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = ANSWER_SECONDS_DEFAULT, global = true,
         value_parser = seconds)]
     pub answer_seconds_max: f64,
@@ -214,19 +293,29 @@ pub struct Limits {
     #[arg(skip = 16_u64 << 20)]
     pub answer_bytes_max: u64,
     /// Bytes of an imported model after decompression.
+    ///
+    /// 1,048,576 weights of 25 characters each take 26 MB.
     #[arg(skip = 32_u64 << 20)]
     pub model_bytes_max: u64,
     /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
     /// available.
+    ///
+    /// Up to here the numbers stay inside the range of doubles and take milliseconds.
     #[arg(skip = halfspace_core::learners::drift::drift_chain::N_MAX as u64)]
     pub exact_analysis_n_max: u64,
     /// Points, and also dimensions, in the count of separable dichotomies.
+    ///
+    /// The count then has about 3,000 digits.
     #[arg(skip = halfspace_core::theory::cover::DICHOTOMIES_MAX)]
     pub dichotomies_max: u64,
     /// Digits of a `theta`.
+    ///
+    /// 2^33,000 has about so many digits, and each comparison takes time with their number.
     #[arg(skip = halfspace_core::learners::arithmetic::decimal::DIGITS_MAX as u64)]
     pub theta_digits_max: u64,
     /// Features up to which a version space is enumerated.
+    ///
+    /// The enumeration looks at up to 2^n hypotheses, so each further feature doubles its time.
     #[arg(skip = halfspace_core::separability::version_space::N_MAX as u64)]
     pub version_space_n_max: u64,
 }

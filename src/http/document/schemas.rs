@@ -55,6 +55,9 @@ pub fn complete(schemas: &mut Value) {
         }
     }
     schemas["Certificate"] = certificates(schemas);
+    for limits in ["Limits", "LimitsAnswer"] {
+        omit_advice(&mut schemas[limits]);
+    }
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
     if let (Some(schemas), Value::Object(data)) =
@@ -63,6 +66,26 @@ pub fn complete(schemas: &mut Value) {
         schemas.extend(data);
         for (union, tag, suffix) in UNIONS {
             name_variants(schemas, union, tag, suffix);
+        }
+    }
+}
+
+/// Removes from each limit the paragraph for operators that says when to set it.
+fn omit_advice(limits: &mut Value) {
+    let parts = match limits["allOf"].as_array_mut() {
+        Some(parts) => parts.iter_mut().collect(),
+        None => vec![limits],
+    };
+    let properties = parts.into_iter().map(|part| &mut part["properties"]);
+    for limit in properties
+        .filter_map(Value::as_object_mut)
+        .flat_map(Map::values_mut)
+    {
+        if let Some((told, _)) = limit["description"]
+            .as_str()
+            .and_then(|text| text.split_once("\n\nSet it "))
+        {
+            limit["description"] = told.to_owned().into();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::CommandFactory;
+use clap::{CommandFactory, Parser};
 use halfspace::config::CommandLine;
 use halfspace::http::codes::Code;
 use halfspace::http::limits::Limits;
@@ -77,7 +77,7 @@ fn the_table_of_settings_is_the_command_line() {
     assert!(rows.len() > 10);
     expect_table(
         "docs/reference/settings.md",
-        "| flag | environment variable | default | meaning |",
+        "| flag | environment variable | default and values | meaning | set it when ... |",
         rows.into_iter(),
     );
     let page = page("docs/reference/settings.md");
@@ -104,19 +104,25 @@ fn the_table_of_limits_is_the_answer() {
         let flag = name.replace('_', "-");
         let setting = match flags.contains(&*flag) {
             true => format!("`--{flag}`"),
+            false if ["event_streams_max", "read_seconds_max"].contains(&name.as_str()) => {
+                "derived".to_owned()
+            }
             false => "fixed".to_owned(),
         };
         let default = match name.as_str() {
             "memory_bytes_max" => "from the machine".to_owned(),
             _ => default.to_string(),
         };
-        let meaning = schema[name]["description"].as_str().expect("a meaning");
-        let meaning = meaning.replace("\n\n", " ").replace('\n', " ");
-        format!("| `{name}` | {default} | {setting} | {meaning} |")
+        let told = schema[name]["description"].as_str().expect("a meaning");
+        let (meaning, reason) = told
+            .split_once("\n\n")
+            .unwrap_or_else(|| panic!("{name}: the doc comment gives no reason"));
+        let [meaning, reason] = [meaning, reason].map(|text| text.replace('\n', " "));
+        format!("| `{name}` | {default} | {setting} | {meaning} | {reason} |")
     });
     expect_table(
         "docs/reference/limits.md",
-        "| limit | default | setting | meaning |",
+        "| limit | default | setting | meaning | reason |",
         rows,
     );
 }
@@ -265,16 +271,60 @@ fn setting_row(argument: &clap::Arg) -> String {
     let variable = argument.get_env().expect("and a variable");
     let defaults = argument.get_default_values().iter();
     let defaults: Vec<_> = defaults.map(|value| value.to_string_lossy()).collect();
-    let mut default = match defaults.as_slice() {
-        [] => "none".to_owned(),
-        _ => format!("`{}`", defaults.join(",")),
+    let default = defaults.join(",");
+    let default = match default.as_str() {
+        "" => "none".to_owned(),
+        _ => format!("`{default}`"),
     };
-    for value in argument.get_possible_values() {
-        if !defaults.contains(&value.get_name().into()) {
-            default.push_str(&format!(" or `{}`", value.get_name()));
-        }
-    }
-    let help = argument.get_help().expect("and explained").to_string();
+    let values = values(argument).map_or_else(String::new, |values| format!("; {values}"));
+    let meaning = argument.get_help().expect("and explained").to_string();
+    let whole = argument.get_long_help().unwrap_or_default().to_string();
+    let advice = whole.split("\n\n").find(|told| told.starts_with("Set it"));
+    let advice = advice.unwrap_or_else(|| {
+        panic!("--{flag}: the doc comment has no paragraph \"Set it when ...\", so nobody needs it")
+    });
     let variable = variable.to_string_lossy();
-    format!("| `--{flag}` | `{variable}` | {default} | {help} |")
+    format!("| `--{flag}` | `{variable}` | {default}{values} | {meaning} | {advice} |")
+}
+
+/// The values that a setting takes, if they are words or numbers of a range.
+fn values(argument: &clap::Arg) -> Option<String> {
+    let words = argument.get_possible_values();
+    if !words.is_empty() {
+        let words: Vec<_> = words
+            .iter()
+            .map(|word| format!("`{}`", word.get_name()))
+            .collect();
+        return Some(words.join(", "));
+    }
+    let flag = argument.get_long().unwrap_or_default();
+    let accepts = |number: u64| {
+        let setting = format!("--{flag}={number}");
+        CommandLine::try_parse_from(["halfspace", &setting]).is_ok()
+    };
+    // Texts and addresses take no number, or any.
+    let some = [2, 1 << 27].into_iter().find(|&number| accepts(number))?;
+    if accepts(u64::MAX) {
+        return None;
+    }
+    let (mut above, mut below) = (some, u64::MAX);
+    while below - above > 1 {
+        let middle = above + (below - above) / 2;
+        *(if accepts(middle) {
+            &mut above
+        } else {
+            &mut below
+        }) = middle;
+    }
+    let least = (0..=2).find(|&number| accepts(number)).unwrap_or(some);
+    let fraction = format!("--{flag}=0.5");
+    let least = match CommandLine::try_parse_from(["halfspace", &fraction]) {
+        Ok(_) => "above 0".to_owned(),
+        Err(_) => least.to_string(),
+    };
+    let most = match above.is_power_of_two() && above > 1 << 32 {
+        true => format!("2^{}", above.ilog2()),
+        false => above.to_string(),
+    };
+    Some(format!("{least} to {most}"))
 }

@@ -61,7 +61,7 @@ fn describe() {
         .filter(|line| line.starts_with("| `halfspace_"))
     {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let [name, kind, _, unit, meaning] = cells[..] else {
+        let [name, kind, _, unit, meaning, _] = cells[..] else {
             continue;
         };
         let name = name.trim_matches('`').to_owned();

@@ -80,7 +80,7 @@ impl PermitKind {
             Self::Streams => "streams",
             Self::Constructions => "constructions",
             Self::Computations => "computations",
-            Self::EventStreams => return metrics::gauge!("halfspace_event_streams"),
+            Self::EventStreams => "event-streams",
         };
         metrics::gauge!("halfspace_permits_in_use", "kind" => kind)
     }

@@ -154,11 +154,11 @@ async fn behind_long_ones(fault: &str, database_url: &str, workers: u32) {
         .filter_map(|job| job["result"]["seconds"].as_f64())
         .sum();
     let lost = 1.0 - seconds / (f64::from(workers) * elapsed);
-    let parked = program.client().metric("halfspace_jobs_parked_total").await;
+    let preempted = program.client().metric("halfspace_preemptions_total").await;
     report(
         fault,
         &format!(
-            "{long} long jobs of A; {short} short ones of each: {}; {parked} parkings, {:.1} % of the \
+            "{long} long jobs of A; {short} short ones of each: {}; {preempted} preemptions, {:.1} % of the \
              time not computed by long jobs",
             slowest
                 .iter()

@@ -278,7 +278,8 @@ async fn event_streams_of_one_key_delay_no_other() {
         Ok(())
     };
     let name = format!("{copies} event streams");
-    let greed = beside(&name, "halfspace_event_streams", copies, MANY, load).await;
+    let gauge = "halfspace_permits_in_use{kind=\"event-streams\"}";
+    let greed = beside(&name, gauge, copies, MANY, load).await;
     let held = greed.held.load(Ordering::Relaxed);
     assert_eq!(held, 512, "half of event_streams_max");
 }

@@ -187,7 +187,7 @@ def work(address: str, received: SimpleNamespace) -> None:
         head = f"GET /v1/jobs/{waiting['id']} HTTP/1.1\r\nhost: localhost\r\nprefer: wait=60\r\n\r\n"
         client.sendall(head.encode())
         until(address, r"^halfspace_http_requests_in_flight 2$")
-    until(address, r"^halfspace_http_clients_left_total [1-9]")
+    until(address, r'^halfspace_http_request_seconds_count\{.*status="499"')
     for job in long, waiting:
         send(f"/v1/jobs/{job['id']}/cancel", b"")
     until(address, r'^halfspace_jobs_ended_total\{status="cancelled"')

@@ -12,6 +12,9 @@ use crate::service::{
     short_job, until,
 };
 
+/// The gauge of open event streams.
+const EVENT_STREAMS: &str = "halfspace_permits_in_use{kind=\"event-streams\"}";
+
 /// Longest time that a request may outlive the key.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
@@ -181,7 +184,7 @@ async fn a_revoked_key_ends_what_lasts(settings: &[&str]) {
     let others = two.running().await;
     let mut others = two.open(&format!("GET {others}/events"), &[]).await;
     others.until("event: progress").await.unwrap();
-    assert_eq!(client.metric("halfspace_event_streams").await, 2.0);
+    assert_eq!(client.metric(EVENT_STREAMS).await, 2.0);
 
     one.revoke();
     let revoked = Instant::now();
@@ -203,7 +206,7 @@ async fn a_revoked_key_ends_what_lasts(settings: &[&str]) {
     assert!(read < MANY_EXAMPLES * 2_000 * 3 / 4, "{read} bytes came");
     // The requests have released their permits, and the request of the other key continues.
     until("what they held to be free", async || {
-        let streams = client.metric("halfspace_event_streams").await;
+        let streams = client.metric(EVENT_STREAMS).await;
         let uploads = "halfspace_permits_in_use{kind=\"uploads\"}";
         let lines = "halfspace_permits_in_use{kind=\"streams\"}";
         let held = client.metric(uploads).await + client.metric(lines).await;

@@ -20,7 +20,7 @@ SETTINGS = ["--lease-seconds", "5", "--checkpoint-seconds", "2", "--workers", "1
 SETTINGS += ["--memory-bytes-max", str(1 << 30), "--log", "warn"]
 START_SECONDS_MAX = 120
 # Gauges and counters that samples take from `/metrics`.
-METRICS = ["halfspace_memory_allocated_bytes", "halfspace_jobs_parked_total", "halfspace_preemptions_total"]
+METRICS = ["halfspace_memory_allocated_bytes", "halfspace_preemptions_total"]
 
 
 @dataclasses.dataclass

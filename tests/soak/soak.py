@@ -158,10 +158,9 @@ def of_counter(lives: list[Life], name: str) -> float:
 def judge(options, fleet: Fleet, counts: Counts, document: dict, directory: pathlib.Path) -> bool:
     lives = [life for member in fleet.members for life in member.lives]
     growth, faults = growth_table(lives, options.minutes * 60)
-    parked = of_counter(lives, "halfspace_jobs_parked_total")
     preempted = of_counter(lives, "halfspace_preemptions_total")
     kills = sum(len(member.lives) - 1 for member in fleet.members)
-    if not parked:
+    if not preempted:
         faults.append("no job was preempted")
     wanted = {
         f"{method.upper()} {route}"

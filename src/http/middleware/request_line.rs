@@ -148,9 +148,6 @@ impl Drop for RequestLine {
         ];
         histogram!("halfspace_http_request_seconds", &labels).record(head_seconds);
         let cut_off = self.facts.0.cut_off.get().is_some();
-        if !self.has_ended && !cut_off {
-            counter!("halfspace_http_clients_left_total").increment(1);
-        }
         tracing::info!(
             target: "halfspace::requests",
             request_id = &*self.occurrence.request_id,

@@ -128,7 +128,6 @@ impl LeaseRenewer<'_> {
             has_state: self.has_state(),
         };
         self.stance.park(&worker.parked, parked);
-        metrics::counter!("halfspace_jobs_parked_total").increment(1);
         tracing::debug!(job = %job.id, "the job is parked, and a waiting job runs first");
         if let Some(interrupt) = self.beat_now(run.progress.counts(), false).await {
             run.stop.raise(interrupt);

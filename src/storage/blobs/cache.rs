@@ -252,7 +252,6 @@ impl Coming<'_> {
             reservation,
         });
         metrics::counter!("halfspace_blob_cache_misses_total").increment(1);
-        metrics::counter!("halfspace_blob_cache_fetched_bytes_total").increment(meta.size);
         let used = cache.uses.fetch_add(1, Ordering::Relaxed);
         let here = CacheEntry::Here {
             blob: Arc::clone(&blob),

@@ -106,8 +106,8 @@ impl Service {
         );
         let limits = Limits {
             memory_bytes_max: memory.bytes_max(),
-            stored_bytes_max: quotas.in_all.stored_bytes,
-            stored_bytes_per_key_max: quotas.per_owner.stored_bytes,
+            stored_bytes_max: Some(quotas.in_all.stored_bytes),
+            stored_bytes_per_key_max: Some(quotas.per_owner.stored_bytes),
             ..settings.limits.clone()
         }
         .in_force();

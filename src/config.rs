@@ -283,7 +283,8 @@ pub struct Settings {
     /// The access to an object store.
     #[command(flatten)]
     pub s3: S3Settings,
-    /// Seconds to wait at the start for a database and an object store that do not answer yet.
+    /// Seconds to wait at the start for a database and an object store that do not answer yet. `migrate` and `keys`
+    /// wait for the database too.
     ///
     /// Set it when the database or the object store starts together with the service, as in Compose.
     #[arg(long, env = "HALFSPACE_WAIT_FOR_STORES", default_value_t = 0, value_name = "SECONDS", global = true,

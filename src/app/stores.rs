@@ -22,24 +22,32 @@ const BLOBS_TIMEOUT: Duration = Duration::from_secs(40);
 /// Pause between two attempts to open stores that do not answer yet.
 const STORES_PAUSE: Duration = Duration::from_secs(1);
 
-/// Opens the database and the place of the blobs. If they do not answer, it tries again for the time of
-/// `--wait-for-stores`; any other error ends the start at once.
+/// Opens the database and the place of the blobs. If they do not answer, it tries again; any other error ends the
+/// start at once.
 pub(super) async fn open_stores(
     settings: &Settings,
     blob_place: &BlobLocation,
     ids: &Ids,
 ) -> Result<(Arc<Store>, Blobs, DataDir), StartError> {
+    waiting(settings, async || {
+        let (store, data_dir) = open_store(settings, ids).await?;
+        let blobs = open_blobs(settings, blob_place, &data_dir)?;
+        check_blobs(settings, blob_place, &blobs, &store, ids).await?;
+        Ok((store, blobs, data_dir))
+    })
+    .await
+}
+
+/// Tries to open stores until they answer, for the time of `--wait-for-stores`.
+async fn waiting<T>(
+    settings: &Settings,
+    open: impl AsyncFn() -> Result<T, StartError>,
+) -> Result<T, StartError> {
     let wait = Duration::from_secs(settings.wait_for_stores.into());
     let deadline = tokio::time::Instant::now() + wait;
     let mut is_told = false;
     loop {
-        let opened = async {
-            let (store, data_dir) = open_store(settings, ids).await?;
-            let blobs = open_blobs(settings, blob_place, &data_dir)?;
-            check_blobs(settings, blob_place, &blobs, &store, ids).await?;
-            Ok((store, blobs, data_dir))
-        };
-        match opened.await {
+        match open().await {
             Err(error)
                 if may_answer_later(&error)
                     && tokio::time::Instant::now() + STORES_PAUSE <= deadline =>
@@ -214,14 +222,17 @@ async fn check_blobs(
     })
 }
 
-/// Opens the store for a command that runs beside a service.
+/// Opens the store for a command that runs beside a service. Like a service, it waits for a database that starts.
 pub(super) async fn open_beside(settings: &Settings) -> Result<(Arc<Store>, DataDir), StartError> {
     let place = place(settings)?;
     let named = |source| of_data_dir(settings, source);
-    let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
-    data_dir.share().map_err(named)?;
-    let store = open_database(settings, &place, &data_dir).await?;
-    Ok((store, data_dir))
+    waiting(settings, async || {
+        let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
+        data_dir.share().map_err(named)?;
+        let store = open_database(settings, &place, &data_dir).await?;
+        Ok((store, data_dir))
+    })
+    .await
 }
 
 /// Like [`open_beside`], but only for a store that exists: a command that finds none must not create an empty one.

@@ -153,7 +153,8 @@ codes! {
         "A program answers exactly like the service or is refused. The detail names the limit. Python \
          states every model."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"
-        "Store the data as a dataset with `\"store\": true`. The answer then names the dataset."
+        "Ask for fewer examples at once, for predictions as application/x-ndjson, or store the data of a construction \
+         with `\"store\": true`. The detail names the limit."
     INTRACTABLE "intractable" 422 "The request would take too long"
         "The cost grows exponentially with a part of the request. The detail names this part."
     TOO_MUCH_WORK "too-much-work" 422 "The computation exceeds the time limit of an answer"

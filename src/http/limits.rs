@@ -32,6 +32,8 @@ pub const SESSION_LINES_MAX: u64 = 1_000_000;
 /// The default limits on stored bytes where the disk is larger.
 const STORED_BYTES_DEFAULT: u64 = 1 << 40;
 const STORED_BYTES_PER_KEY_DEFAULT: u64 = 1 << 38;
+/// The default limit on the waiting jobs of a key, where the limit of all keys is no larger than its own default.
+const JOBS_QUEUED_PER_KEY_DEFAULT: u64 = 20_000;
 /// The largest limit of seconds: about 32 years.
 const SECONDS_MAX: f64 = 1e9;
 
@@ -159,33 +161,33 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
         value_parser = count())]
     pub jobs_queued_max: u64,
-    /// Waiting jobs per key.
+    /// Waiting jobs per key; by default 20,000, or a fifth of `jobs_queued_max` if that is more.
     ///
     /// One key must not fill the queue alone.
     ///
     /// Set it when keys without a quota of their own may queue fewer or more jobs.
-    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
-        value_parser = count())]
-    pub jobs_queued_per_key_max: u64,
+    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", global = true, value_parser = count())]
+    #[schema(value_type = u64)]
+    pub jobs_queued_per_key_max: Option<u64>,
     /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
-    /// of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
-    /// free disk.
+    /// of sessions. The default is 1 TiB, and while blobs are files at most the bytes stored at the start and nine
+    /// tenths of the free disk.
     ///
     /// A full disk stops everything that writes, so uploads are refused before.
     ///
     /// Set it when the service must not fill the disk or the bucket.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = STORED_BYTES_DEFAULT, global = true,
-        value_parser = count())]
-    pub stored_bytes_max: u64,
-    /// Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half
-    /// of it.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", global = true, value_parser = count())]
+    #[schema(value_type = u64)]
+    pub stored_bytes_max: Option<u64>,
+    /// Stored bytes per key; by default 256 GiB, or a quarter of `stored_bytes_max` if that is more. A disk that lowers
+    /// the default of `stored_bytes_max` makes this one at most half of it.
     ///
     /// One key must not fill the store alone.
     ///
     /// Set it when keys without a quota of their own may store less or more.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = STORED_BYTES_PER_KEY_DEFAULT,
-        global = true, value_parser = count())]
-    pub stored_bytes_per_key_max: u64,
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", global = true, value_parser = count())]
+    #[schema(value_type = u64)]
+    pub stored_bytes_per_key_max: Option<u64>,
     /// Parameters in the query of a URL.
     ///
     /// All pairs are held in memory and compared.
@@ -200,7 +202,7 @@ pub struct Limits {
     ///
     /// Set it higher when HalfspaceQueueFull fires for large bodies while cores and disk have room.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=10_000))]
+        value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub uploads_max: u64,
     /// Bytes of memory for the examples of an incoming dataset; further examples go to disk. No client can exceed it.
     ///
@@ -336,12 +338,12 @@ impl Limits {
         Quotas {
             in_all: Usage {
                 jobs_queued: self.jobs_queued_max,
-                stored_bytes: self.stored_bytes_max,
+                stored_bytes: self.stored_bytes_max(),
                 ..Usage::ENDLESS
             },
             per_owner: Usage {
-                jobs_queued: self.jobs_queued_per_key_max,
-                stored_bytes: self.stored_bytes_per_key_max,
+                jobs_queued: self.jobs_queued_per_key_max(),
+                stored_bytes: self.stored_bytes_per_key_max(),
                 sessions: self.sessions_max,
             },
         }
@@ -350,13 +352,11 @@ impl Limits {
     /// Lowers the default limits on stored bytes to the size of a disk with `free` free bytes and `used` stored bytes.
     #[must_use]
     pub fn on_disk(mut self, free: u64, used: u64) -> Self {
-        if self.stored_bytes_max == STORED_BYTES_DEFAULT {
-            let room = used.saturating_add(free / 10 * 9);
-            self.stored_bytes_max = room.min(STORED_BYTES_DEFAULT);
-            if self.stored_bytes_per_key_max == STORED_BYTES_PER_KEY_DEFAULT {
-                let half = self.stored_bytes_max / 2;
-                self.stored_bytes_per_key_max = half.min(STORED_BYTES_PER_KEY_DEFAULT);
-            }
+        if self.stored_bytes_max.is_none() {
+            let in_all = used.saturating_add(free / 10 * 9).min(STORED_BYTES_DEFAULT);
+            let per_key = (in_all / 2).min(STORED_BYTES_PER_KEY_DEFAULT);
+            self.stored_bytes_max = Some(in_all);
+            self.stored_bytes_per_key_max.get_or_insert(per_key);
         }
         self
     }
@@ -365,10 +365,28 @@ impl Limits {
     #[must_use]
     pub fn in_force(self) -> Self {
         Self {
+            jobs_queued_per_key_max: Some(self.jobs_queued_per_key_max()),
+            stored_bytes_max: Some(self.stored_bytes_max()),
+            stored_bytes_per_key_max: Some(self.stored_bytes_per_key_max()),
             event_streams_max: Some(self.event_streams_max()),
             read_seconds_max: Some(self.read_seconds_max()),
             ..self
         }
+    }
+
+    fn jobs_queued_per_key_max(&self) -> u64 {
+        let default = JOBS_QUEUED_PER_KEY_DEFAULT.max(self.jobs_queued_max / 5);
+        self.jobs_queued_per_key_max.unwrap_or(default)
+    }
+
+    fn stored_bytes_max(&self) -> u64 {
+        self.stored_bytes_max.unwrap_or(STORED_BYTES_DEFAULT)
+    }
+
+    /// An open service has one owner, so whoever raises the limit in all must get more for one key too.
+    fn stored_bytes_per_key_max(&self) -> u64 {
+        let default = STORED_BYTES_PER_KEY_DEFAULT.max(self.stored_bytes_max() / 4);
+        self.stored_bytes_per_key_max.unwrap_or(default)
     }
 
     /// Concurrent event streams.
@@ -452,19 +470,32 @@ mod tests {
         };
         assert_eq!(small.event_streams_max(), 1);
         assert_eq!(small.read_seconds_max(), 8.0);
+        let queue = Limits {
+            jobs_queued_max: 500_000,
+            ..Limits::default()
+        };
+        assert_eq!(queue.in_force().jobs_queued_per_key_max, Some(100_000));
+        let queue = Limits::default().in_force();
+        assert_eq!(queue.jobs_queued_per_key_max, Some(20_000));
     }
 
     #[test]
     fn default_limits_on_stored_bytes_fit_the_disk() {
-        let of = |limits: Limits| (limits.stored_bytes_max, limits.stored_bytes_per_key_max);
+        let of = |limits: Limits| (limits.stored_bytes_max(), limits.stored_bytes_per_key_max());
         let default = Limits::default();
         assert_eq!(of(default.clone().on_disk(1000, 100)), (1000, 500));
         assert_eq!(of(default.clone().on_disk(u64::MAX, 0)), (1 << 40, 1 << 38));
-        let given = Limits {
-            stored_bytes_max: 70,
-            stored_bytes_per_key_max: 60,
-            ..default
+        let given = |in_all, per_key| Limits {
+            stored_bytes_max: in_all,
+            stored_bytes_per_key_max: per_key,
+            ..Limits::default()
         };
-        assert_eq!(of(given.on_disk(10, 0)), (70, 60));
+        assert_eq!(of(given(Some(70), Some(60)).on_disk(10, 0)), (70, 60));
+        assert_eq!(of(given(None, Some(60)).on_disk(1000, 100)), (1000, 60));
+        // The default as a given number holds, and the limit per key follows a larger limit in all.
+        assert_eq!(of(given(Some(1 << 40), None).on_disk(10, 0)), (1 << 40, 1 << 38));
+        assert_eq!(of(given(Some(1 << 42), None).on_disk(10, 0)), (1 << 42, 1 << 40));
+        assert_eq!(of(given(Some(70), None)), (70, 1 << 38));
+        assert_eq!(of(default), (1 << 40, 1 << 38));
     }
 }

@@ -434,12 +434,12 @@ async fn pages_of_dataset_examples_are_bounded() {
         .expect(201);
     let id = answer.id();
     let answer = examples(&service, &id, "", NDJSON).await;
-    assert_eq!(answer.problem(413), "too-large");
+    assert_eq!(answer.problem(422), "answer-too-long");
     let detail = answer.json()["detail"].as_str().unwrap().to_owned();
     assert!(detail.contains("answer_bytes_max"), "{detail}");
     // The number of values is within the limit, but CSV takes two characters per value.
     let answer = examples(&service, &id, "limit=80", CSV).await;
-    assert_eq!(answer.problem(413), "too-large");
+    assert_eq!(answer.problem(422), "answer-too-long");
     let page = examples(&service, &id, "limit=80", NDJSON)
         .await
         .expect(200);

@@ -167,7 +167,7 @@ async fn a_compressed_bomb_is_stopped_at_the_limit() {
 /// A few bytes of a sparse format can cause much work and then count as an upload.
 #[tokio::test]
 async fn small_body_takes_an_upload_permit_only_for_much_work() {
-    let service = Service::with(&["--uploads-max", "1"]).await;
+    let service = Service::limited(&[], |limits| limits.uploads_max = 1).await;
     let path = "/v1/learners/perceptron/train?labels=first";
     let never = axum::body::Body::from_stream(futures_util::stream::pending::<
         Result<bytes::Bytes, std::convert::Infallible>,

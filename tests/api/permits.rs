@@ -261,8 +261,11 @@ async fn event_streams_of_an_open_service_have_one_limit() {
 /// The rows of the body take minutes. Only the end of the request ends them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reading_of_a_body_ends_with_its_request() {
-    let long = |limits: &mut Limits| limits.read_seconds_max = Some(86_400.0);
-    let service = Service::limited(&["--uploads-max", "1"], long).await;
+    let long = |limits: &mut Limits| {
+        limits.read_seconds_max = Some(86_400.0);
+        limits.uploads_max = 1;
+    };
+    let service = Service::limited(&[], long).await;
     let attributes: String = (0..8_000)
         .map(|at| format!("@attribute a{at} {{x,y}}\n"))
         .collect();

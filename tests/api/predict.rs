@@ -279,7 +279,7 @@ async fn predict_does_not_take_a_broken_connection_for_the_end() {
 
 #[tokio::test]
 async fn predict_streams_are_limited_to_streams_max() {
-    let service = Service::with(&["--streams-max", "1", "--uploads-max", "1"]).await;
+    let service = Service::limited(&["--streams-max", "1"], |limits| limits.uploads_max = 1).await;
     let path = linear(&service).await;
     let (sender, body) = sending();
     sender.send(frame("101\n")).unwrap();
@@ -333,7 +333,7 @@ async fn predict_frees_its_permit_when_the_client_leaves() {
 #[tokio::test]
 async fn predict_stops_computing_when_the_client_leaves() {
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &["--uploads-max", "1"]);
+    let program = Program::start(directory.path(), &["--uploads-max", "2"]);
     let client = program.client();
     let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
     let data = json!({"labelled": {"examples": [
@@ -348,14 +348,19 @@ async fn predict_stops_computing_when_the_client_leaves() {
         &predict,
         &predict.replace("/predict", "/evaluate?labels=none"),
     ] {
-        let mut stream = TcpStream::connect(client.address).await.unwrap();
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\n\
              content-length: {}\r\n\r\n{heavy}",
             heavy.len()
         );
-        stream.write_all(head.as_bytes()).await.unwrap();
-        drop(stream);
+        // Both permits.
+        let mut left = Vec::new();
+        for _ in 0..2 {
+            let mut stream = TcpStream::connect(client.address).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            left.push(stream);
+        }
+        drop(left);
         until("the permit of who left", async || {
             let headers = [("content-type", "text/csv")];
             let answer = client.send("POST", &predict, &headers, row.as_bytes());

@@ -306,7 +306,7 @@ async fn a_dataset_may_be_larger_than_the_state_of_a_job() {
 #[tokio::test]
 async fn upload_keeps_its_permit_until_it_is_stored() {
     use sqlx::{Connection, Executor};
-    let service = Service::with(&["--uploads-max", "1"]).await;
+    let service = Service::limited(&[], |limits| limits.uploads_max = 1).await;
     if service.has_blobs_elsewhere() {
         return;
     }

@@ -439,7 +439,7 @@ def test_full_disk_is_reported_as_a_typed_problem(tmp_path: Path) -> None:
         pytest.skip(f"no small disk: {mounted.stderr.strip()}")
     try:
         # The default quotas follow the disk, and would refuse before it is full.
-        quotas = ("--stored-bytes-max", str(1 << 41), "--stored-bytes-per-key-max", str(1 << 41))
+        quotas = ("--stored-bytes-max", str(1 << 41))
         with halfspace.local(tmp_path / "data", *quotas) as service:
             rows = np.random.default_rng(1).integers(0, 2, (3000, 300))
             with pytest.raises(halfspace.Problem, match="disk of the store is full") as refused:

@@ -98,7 +98,8 @@ pub struct ExamplePage {
     responses((status = 200, description = "The examples", content(
         (ExamplePage = "application/json"), (String = "application/x-ndjson"),
         (String = "text/csv"), (String = "text/x-libsvm")))),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
+    extensions(("x-problems" = json!(problems(&[
+        IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE, Code::ANSWER_TOO_LONG]])))))]
 pub async fn list_dataset_examples(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -139,7 +140,7 @@ pub async fn list_dataset_examples(
                 let classes = classes.as_ref();
                 let text =
                     halfspace_formats::write_examples(&data, classes, zero, format, bytes_max);
-                text.ok_or_else(|| too_large("would be longer", bytes_max))
+                text.ok_or_else(|| too_long("would be longer", bytes_max))
             })
             .await?
         }
@@ -185,15 +186,15 @@ fn page_limit(
         TextFormat::Json | TextFormat::Ndjson | TextFormat::Csv => values,
     };
     if held > values_max {
-        return Err(too_large("would hold more values", values_max));
+        return Err(too_long("would hold more values", values_max));
     }
     Ok(limit)
 }
 
-fn too_large(what: &str, limit: u64) -> Problem {
+fn too_long(what: &str, limit: u64) -> Problem {
     let detail = format!(
         "The page {what} than answer_bytes_max allows: {limit}. Ask for fewer examples with \
          `limit`."
     );
-    Problem::new(Code::TOO_LARGE, detail)
+    Problem::new(Code::ANSWER_TOO_LONG, detail)
 }

@@ -91,7 +91,7 @@ pub const EXAMPLES: &[Code] = &[
 ];
 
 /// Errors of predictions and evaluations within the answer.
-pub const ANSWERED: &[Code] = &[Code::INTRACTABLE];
+pub const ANSWERED: &[Code] = &[Code::INTRACTABLE, Code::ANSWER_TOO_LONG];
 
 /// Errors of a construction within the answer.
 pub const CONSTRUCTED: &[Code] = &[Code::INTRACTABLE, Code::ANSWER_TOO_LONG];

@@ -157,7 +157,7 @@ impl OutputTensors {
                 "The tensors would be longer than answer_bytes_max: {bytes_max} bytes. Send \
                  fewer examples, or request only the output `prediction`."
             );
-            return Err(Problem::new(Code::TOO_LARGE, detail));
+            return Err(Problem::new(Code::ANSWER_TOO_LONG, detail));
         }
         Ok(answer)
     }

@@ -258,5 +258,5 @@ fn too_long(bytes_max: u64) -> Problem {
         "The answer would be longer than answer_bytes_max: {bytes_max} bytes. To receive the \
          lines as they are computed, send Accept: application/x-ndjson."
     );
-    Problem::new(Code::TOO_LARGE, detail)
+    Problem::new(Code::ANSWER_TOO_LONG, detail)
 }

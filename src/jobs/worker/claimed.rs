@@ -128,7 +128,7 @@ impl Worker {
             })
         };
         let spec = JobSpec::deserialize(&*job.spec)
-            .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
+            .map_err(|error| failed("internal", format!("the stored request: {error}")))?;
         // The job pins the dataset, and the id of the dataset determines the key.
         let dataset_key = job.dataset.map(Blobs::dataset_key);
         let data_key = data_key_of(job);
@@ -179,7 +179,7 @@ impl Worker {
                 (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
                     ReadError::of(&stored).into()
                 }
-                (error, _) => failed("unreadable", error.to_string()),
+                (error, _) => failed("internal", error.to_string()),
             })?;
         // The record of a subjob holds a different memory bound.
         memory.grow_to(work.demand.memory_bytes)?;

@@ -60,7 +60,7 @@ export function faultsBy(error, place) {
 }
 
 /** Refusals with status 429 that pass by themselves. Every other one is a quota. */
-const BRIEF = ["too-many-at-once", "too-many-streams"];
+const BRIEF = ["too-many-at-once"];
 
 /** @param {import("#api").components["schemas"]["Problem"]} document */
 function remedy({ status, code }) {

@@ -26,42 +26,32 @@ macro_rules! codes {
 
 codes! {
     SYNTAX "syntax" 400 "The body does not follow its format"
-        "The text does not follow the syntax of its Content-Type. The error gives the line and the \
-         column."
+        "The text does not follow the syntax of its Content-Type, or the bytes are not valid for their \
+         Content-Encoding. The error gives the place."
     SCHEMA "schema" 400 "The body does not match the schema"
         "A field is unknown, missing, duplicate or of the wrong type. The error gives the JSON \
-         pointer of the field."
+         pointer of the field. In a form, put the fields before the file or into the query, and send one file: \
+         `curl -F labels=class -F file=@data.csv`."
     OUT_OF_RANGE "out-of-range" 400 "A value is outside its range"
         "The error gives the place of the value and the permitted range."
     INVALID_PARAMETER "invalid-parameter" 400 "A parameter is unknown or outside its range"
         "The error names the parameter and the permitted values."
-    UNEQUAL_LENGTH "unequal-length" 400 "Examples have different lengths"
-        "All examples of one body must have the same number of features."
-    WRONG_SHAPE "wrong-shape" 400 "The data of a tensor do not match its shape"
-        "The number of values must equal the product of the shape. Nested lists must be rows of \
-         that shape. The error gives the place of the surplus or missing values."
+    WRONG_SHAPE "wrong-shape" 400 "Examples have different lengths, or a tensor another shape"
+        "All examples of one body must have the same number of features. The number of values of a tensor must equal \
+         the product of its shape, and nested lists must be rows of that shape. The error gives the place of the \
+         surplus or missing values."
     EMPTY_DATA "empty-data" 400 "The data have no examples"
         "Send at least one example with at least one feature."
-    BAD_BIT "bad-bit" 400 "A character is not a bit"
-        "A bit string consists of the characters 0 and 1. Padding bits must be 0."
-    BAD_VALUE "bad-value" 400 "A value is not a finite number"
-        "Features must be finite numbers."
-    BAD_LABEL "bad-label" 400 "A label is neither 1, -1 or 0 nor a known class"
-        "New labels outside tables and LIBSVM must be 1 and -1, or 1 and 0. A model or a session reads its own class \
-         names, which the detail lists. The option `labels` names the column of the labels."
-    MIXED_LABELS "mixed-labels" 400 "The body mixes two codings of labels"
-        "Use either the labels 1 and -1 or the labels 1 and 0 in one body."
-    MIXED_LINES "mixed-lines" 400 "The lines have different forms"
-        "Give a label on every line or on no line."
-    BAD_INDEX "bad-index" 400 "An index is out of range"
-        "LIBSVM indices go from 1 to n. Indices of sparse ARFF rows go from 0 to n - 1."
-    INDEX_ORDER "index-order" 400 "The indices do not ascend"
-        "The indices of a LIBSVM line or of a sparse ARFF row must ascend strictly."
-    BAD_FORM "bad-form" 400 "The form does not hold one file after its fields"
-        "Put the fields before the file or into the query, and send one file: \
-         `curl -F labels=class -F file=@data.csv`."
-    BAD_BASE64 "bad-base64" 400 "A base64 text is invalid"
-        "Encode packed rows as standard base64 with padding."
+    BAD_VALUE "bad-value" 400 "A value is neither a bit nor a finite number"
+        "Features must be finite numbers. A bit string consists of the characters 0 and 1, and packed bits are \
+         standard base64 with padding bits of 0."
+    BAD_LABEL "bad-label" 400 "A label is neither 1, -1 or 0 nor a known class, or is missing"
+        "New labels outside tables and LIBSVM must be 1 and -1, or 1 and 0, in one coding, on every line or on none. A \
+         model or a session reads its own class names, which the detail lists. The option `labels` names the column \
+         of the labels."
+    BAD_INDEX "bad-index" 400 "An index is out of range or out of order"
+        "LIBSVM indices go from 1 to n, those of sparse ARFF rows from 0 to n - 1. The indices of a line or row must \
+         ascend strictly."
     UNSUPPORTED "unsupported" 400 "The body uses an unsupported feature of its format"
         "The error names the unsupported feature and the supported alternatives."
     BAD_OPTION "bad-option" 400 "An option does not fit the format"
@@ -70,8 +60,6 @@ codes! {
         "The limit json_depth_max of GET /v1/limits gives the permitted depth."
     TRUNCATED "truncated" 400 "The body ends too early"
         "The body or its compressed stream is truncated."
-    BAD_CODING "bad-coding" 400 "The compressed body is damaged"
-        "The bytes of the body are not valid for its Content-Encoding."
     UNREADABLE "unreadable" 400 "The body could not be read"
         "The connection broke before the end of the body."
     FOREIGN_HOST "foreign-host" 403 "The Host header names another host"
@@ -89,40 +77,32 @@ codes! {
         "The detail lists the available media types."
     TIMEOUT "timeout" 408 "The body arrived too slowly"
         "Send the body at 16 KiB per second or faster."
-    WRONG_STATE "wrong-state" 409 "The state of the job does not allow the request"
-        "An ended job cannot be cancelled; a job that has not ended cannot be deleted."
-    DATASET_IN_USE "dataset-in-use" 409 "A job that has not ended uses the dataset"
-        "The detail names the job. Cancel the job or wait for its end. Then delete the dataset."
+    WRONG_STATE "wrong-state" 409 "The state of the job or session does not allow the request"
+        "An ended job cannot be cancelled. A job that has not ended cannot be deleted, and neither can its dataset: \
+         cancel the job or wait for its end. A session that has ended accepts no more examples, but still predicts and \
+         can be saved as a model."
     UNAUTHORIZED "unauthorized" 401 "The request needs an API key"
         "Send the secret of a valid key: `Authorization: Bearer <secret>`. The operator creates \
          keys with `halfspace keys create`."
     TOO_MANY_JOBS "too-many-jobs" 429 "Too many of your jobs are queued"
         "Retry after some of your jobs have started, or cancel some. GET /v1/limits reports the \
          limit and its use."
-    TOO_MANY_BYTES "too-many-bytes" 429 "Your storage quota is full"
-        "Delete datasets, models or sessions. Deletion is always possible. GET /v1/limits reports \
-         the limit and its use."
-    TOO_MANY_AT_ONCE "too-many-at-once" 429 "You use your share of concurrent requests"
+    TOO_MANY_AT_ONCE "too-many-at-once" 429 "Too many requests of this kind at once"
         "A key gets a permit of a process only while the key holds fewer permits than are free. \
-         Retry after one of your requests has ended. The detail names the limit; GET /v1/limits \
-         reports its value."
-    TOO_MANY_STREAMS "too-many-streams" 429 "Too many event streams are open"
-        "Close a stream, or poll the job with GET /v1/jobs/{id}. GET /v1/limits reports the limits."
-    TOO_MANY_SESSIONS "too-many-sessions" 429 "Too many sessions exist"
-        "Delete a session. Models saved from the session remain. GET /v1/limits reports the limit."
+         Retry after one of your requests has ended. Instead of following a job, you can poll it with \
+         GET /v1/jobs/{id}. The detail names the limit; GET /v1/limits reports its value."
+    QUOTA_FULL "quota-full" 429 "Your quota is full"
+        "Delete datasets, models or sessions; a retry alone does not help. Deletion is always possible, and models \
+         saved from a session remain. GET /v1/limits reports the limit and its use."
     STALE_POSITION "stale-position" 412 "The session is at another position"
         "The problem reports the position. Resume there, and omit the examples that the session \
          has learnt."
-    SESSION_ENDED "session-ended" 409 "The session has ended"
-        "The session accepts no more examples. It still predicts, and can be saved as a model."
     SESSION_BUSY "session-busy" 503 "Another request is writing to the session"
         "Only one request can write at a time. Retry after the seconds in Retry-After."
     TOO_LARGE "too-large" 413 "A limit is exceeded"
         "The error names the limit and its value. GET /v1/limits lists all limits."
-    UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" 415 "The Content-Type is not supported"
-        "The detail lists the supported media types."
-    UNKNOWN_CODING "unknown-coding" 415 "The Content-Encoding is not supported"
-        "Compress the body at most once, with gzip or zstd."
+    UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" 415 "The Content-Type or Content-Encoding is not supported"
+        "The detail lists the supported media types. Compress the body at most once, with gzip or zstd."
     UNKNOWN_LEARNER "unknown-learner" 422 "The learner does not exist"
         "GET /v1/learners lists all learners."
     NOT_ON_LINE "not-on-line" 422 "The learner needs the whole sample"
@@ -144,34 +124,27 @@ codes! {
     WRONG_DATA "wrong-data" 422 "The data do not fit the learner or the model"
         "GET /v1/learners lists the data that each learner accepts. A model accepts data with its \
          own n and kind."
-    NO_FEATURE_WEIGHTS "no-feature-weights" 422 "The model has no linear weights"
-        "Only the kinds `binary-weights` and `linear` have one weight per feature. The detail gives the \
-         reason."
-    NO_RECEIPT "no-receipt" 422 "The model has no receipt"
-        "Only a training has a receipt that the mistaken examples and the seed reproduce. The detail gives the reason."
-    INEXACT_PROGRAM "inexact-program" 422 "The language cannot state the model exactly"
-        "A program answers exactly like the service or is refused. The detail names the limit. Python \
-         states every model."
+    INEXPRESSIBLE "inexpressible" 422 "The model has no such form"
+        "Only the kinds `binary-weights` and `linear` have one weight per feature, and only a training has a receipt \
+         that the mistaken examples and the seed reproduce. A program answers exactly like the service or is \
+         refused; Python states every model. The detail gives the reason."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"
         "Ask for fewer examples at once, for predictions as application/x-ndjson, or store the data of a construction \
          with `\"store\": true`. The detail names the limit."
     INTRACTABLE "intractable" 422 "The request would take too long"
-        "The cost grows exponentially with a part of the request. The detail names this part."
-    TOO_MUCH_WORK "too-much-work" 422 "The computation exceeds the time limit of an answer"
-        "Request predictions as application/x-ndjson, evaluate in a job, or send fewer examples. \
-         GET /v1/limits reports the limit."
+        "The cost grows exponentially with a part of the request, or the answer takes longer than \
+         answer_seconds_max. The detail names this part or the limit. Request predictions as application/x-ndjson, \
+         evaluate in a job, or send fewer examples."
     WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"
         "The learner or the data do not allow this stop condition, or they need another one. The \
          detail names the field."
     WRONG_START "wrong-start" 422 "The training cannot start from the model"
         "The learner must be able to reach the hypothesis of the model with these parameters and \
          data. The detail names the difference."
-    CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"
-        "This service has no secret to sign callbacks. Omit `callback`, or ask the operator to set \
-         --callback-secret."
     BAD_CALLBACK "bad-callback" 422 "The callback URL is not permitted"
         "A callback is a URL of http or https without user, password and fragment. The service \
-         must be permitted to connect to its address. The detail names the fault."
+         must be permitted to connect to its address, and have a secret to sign callbacks (--callback-secret). The \
+         detail names the fault."
     IDEMPOTENCY_IN_FLIGHT "idempotency-in-flight" 409 "An earlier request under this key is still \
                                                        in progress"
         "Retry after the seconds in Retry-After. The answer then shows the thing that the earlier \
@@ -196,9 +169,6 @@ codes! {
     NO_MEMORY "no-memory" 503 "The service has no free memory for the request"
         "Other requests and jobs use the memory. Retry later, or send fewer examples at once. \
          Uploads of datasets need little memory at any size."
-    STORE_LIMIT "store-limit" 503 "The storage of the service is full"
-        "The limit applies to all keys together. GET /v1/limits reports the limit. Deletion is \
-         always possible."
     STOPPING "stopping" 503 "The service is starting or stopping"
         "Retry after the seconds in Retry-After."
     STALLED "stalled" 503 "A thread of the service is held up"
@@ -206,8 +176,9 @@ codes! {
          checkpoints."
     UNAVAILABLE "unavailable" 503 "The store does not respond"
         "Retry after the seconds in Retry-After."
-    STORAGE_FULL "storage-full" 507 "The disk of the store is full"
-        "Reading still works. Delete data, or free space on the disk of the data directory."
+    STORAGE_FULL "storage-full" 507 "The storage of the service is full"
+        "The disk is full, or all keys together use stored_bytes_max: the detail says which. Reading and deleting \
+         still work. Delete data, or ask the operator to free space on the disk or to raise the limit."
 }
 
 impl Code {

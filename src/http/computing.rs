@@ -28,7 +28,7 @@ use crate::http::problem::{Code, Problem};
 /// if the client has its answer before. Pass `None` for little work, or if the caller holds the permit.
 ///
 /// # Errors
-/// Errors of the work, [`Code::TOO_MUCH_WORK`] at the limit, and [`Code::INTERNAL`] if the work panics.
+/// Errors of the work, [`Code::INTRACTABLE`] at the limit, and [`Code::INTERNAL`] if the work panics.
 pub async fn compute<T: Send + 'static>(
     app: &App,
     permit: Option<OwnerPermit>,
@@ -134,7 +134,7 @@ pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
                  Ask for less. Predictions as `Accept: application/x-ndjson` and evaluations as a \
                  job with the task `evaluate` have no such limit."
             );
-            Problem::new(Code::TOO_MUCH_WORK, detail)
+            Problem::new(Code::INTRACTABLE, detail)
         }
         Interrupt::Cancelled | Interrupt::Suspended => Problem::stopped(interrupt),
         Interrupt::Unreadable => {

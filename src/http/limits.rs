@@ -493,8 +493,14 @@ mod tests {
         assert_eq!(of(given(Some(70), Some(60)).on_disk(10, 0)), (70, 60));
         assert_eq!(of(given(None, Some(60)).on_disk(1000, 100)), (1000, 60));
         // The default as a given number holds, and the limit per key follows a larger limit in all.
-        assert_eq!(of(given(Some(1 << 40), None).on_disk(10, 0)), (1 << 40, 1 << 38));
-        assert_eq!(of(given(Some(1 << 42), None).on_disk(10, 0)), (1 << 42, 1 << 40));
+        assert_eq!(
+            of(given(Some(1 << 40), None).on_disk(10, 0)),
+            (1 << 40, 1 << 38)
+        );
+        assert_eq!(
+            of(given(Some(1 << 42), None).on_disk(10, 0)),
+            (1 << 42, 1 << 40)
+        );
         assert_eq!(of(given(Some(70), None)), (70, 1 << 38));
         assert_eq!(of(default), (1 << 40, 1 << 38));
     }

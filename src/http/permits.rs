@@ -258,7 +258,8 @@ impl From<Exhausted> for Problem {
             )
         };
         let code = match kind {
-            PermitKind::EventStreams => Code::TOO_MANY_STREAMS,
+            // Other streams may last for hours, so a client that waits for one should poll instead.
+            PermitKind::EventStreams => Code::TOO_MANY_AT_ONCE,
             _ if free == 0 => Code::QUEUE_FULL,
             _ => Code::TOO_MANY_AT_ONCE,
         };
@@ -320,7 +321,7 @@ mod tests {
         let streams = OwnerPermits::new(PermitKind::EventStreams, 6);
         let held: Vec<_> = (0..3).map(|_| streams.try_take(&owner(1))).collect();
         assert!(held.iter().all(Result::is_ok));
-        assert_eq!(code(streams.try_take(&owner(1))), Code::TOO_MANY_STREAMS);
+        assert_eq!(code(streams.try_take(&owner(1))), Code::TOO_MANY_AT_ONCE);
         assert!(streams.try_take(&owner(2)).is_ok());
     }
 

@@ -273,11 +273,10 @@ impl Problem {
             StatusCode::TOO_MANY_REQUESTS,
         ];
         let is_in_flight = self.code == Code::IDEMPOTENCY_IN_FLIGHT;
-        // Stored data stay until a client deletes them, so an early retry would fail again.
-        let is_stored = [Code::TOO_MANY_BYTES, Code::STORE_LIMIT].contains(&self.code);
-        if is_in_flight || passes.contains(&self.code.status()) {
-            let seconds = if is_stored { "60" } else { "1" };
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
+        // What is stored stays until a client deletes it, so a retry would fail again.
+        let lasts = self.code == Code::QUOTA_FULL;
+        if is_in_flight || passes.contains(&self.code.status()) && !lasts {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if self.code.status() == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -399,10 +398,9 @@ impl From<OverQuota> for Problem {
         let code = match over.limit {
             _ if over.is_final() => Code::TOO_LARGE,
             Limit::JobsQueuedPerKey => Code::TOO_MANY_JOBS,
-            Limit::StoredBytesPerKey => Code::TOO_MANY_BYTES,
-            Limit::Sessions => Code::TOO_MANY_SESSIONS,
+            Limit::StoredBytesPerKey | Limit::Sessions => Code::QUOTA_FULL,
             Limit::JobsQueued => Code::QUEUE_FULL,
-            Limit::StoredBytes => Code::STORE_LIMIT,
+            Limit::StoredBytes => Code::STORAGE_FULL,
         };
         Self::new(code, over.to_string())
     }
@@ -463,7 +461,7 @@ impl From<JobsError> for Problem {
                 Code::WRONG_STATE,
                 format!("{detail}; `DELETE /v1/jobs/{{id}}` deletes it"),
             ),
-            JobsError::NotEnded | JobsError::SubjobOf { .. } => {
+            JobsError::NotEnded | JobsError::SubjobOf { .. } | JobsError::DatasetPinned { .. } => {
                 Self::new(Code::WRONG_STATE, detail)
             }
             JobsError::DatasetMissing => Self::new(
@@ -474,7 +472,6 @@ impl From<JobsError> for Problem {
                 Code::UNKNOWN_MODEL,
                 format!("{detail}; `GET /v1/models` lists all"),
             ),
-            JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
             JobsError::KeyTaken(_) => Self::in_flight(),
             JobsError::OverQuota(over) => over.into(),
             JobsError::NoMemory(full) => full.into(),

@@ -336,7 +336,7 @@ async fn concurrent_uploads_of_one_key_keep_its_quota() {
         Either::Left(first) => (first, end_two),
         Either::Right(first) => (first, end_one),
     };
-    assert_eq!(refused.problem(429), "too-many-bytes");
+    assert_eq!(refused.problem(429), "quota-full");
     let detail = refused.json()["detail"].to_string();
     assert!(
         detail.contains("stored_bytes_per_key_max is 1000000"),
@@ -354,7 +354,7 @@ async fn concurrent_uploads_of_one_key_keep_its_quota() {
     post(&small, body).await.expect(201);
     let (body, end) = held_back(300);
     end.send(()).unwrap();
-    assert_eq!(post(&small, body).await.problem(429), "too-many-bytes");
+    assert_eq!(post(&small, body).await.problem(429), "quota-full");
 }
 
 #[tokio::test]
@@ -371,7 +371,7 @@ async fn aborted_upload_frees_its_reserved_bytes() {
         let one = std::pin::pin!(post(one));
         let two = std::pin::pin!(post(two));
         let (refused, _broken_off) = select(one, two).await.factor_first();
-        assert_eq!(refused.problem(503), "store-limit");
+        assert_eq!(refused.problem(507), "storage-full");
     }
     until("its bytes to be free", async || {
         let (body, end) = held_back(1200);

@@ -116,7 +116,7 @@ async fn models_without_class_names_read_labels_as_signs() {
         );
     }
     let answer = evaluate(&service, &model, LIBSVM, "0 2:1\n-1 2:1\n").await;
-    assert_eq!(answer.problem(400), "mixed-labels");
+    assert_eq!(answer.problem(400), "bad-label");
     let answer = evaluate(&service, &model, LIBSVM, "1 1:1\n2 2:1\n").await;
     assert_eq!(answer.problem(400), "bad-label");
     // The request may say which value means +1.

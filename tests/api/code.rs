@@ -101,7 +101,7 @@ async fn inexact_programs_are_refused_with_the_limit() {
         let refused = service
             .get(&format!("{real}/code?language={language}"))
             .await;
-        assert_eq!(refused.problem(422), "inexact-program");
+        assert_eq!(refused.problem(422), "inexpressible");
         assert!(refused.text().contains(limit), "{}", refused.text());
     }
     let many: String = (0..300).map(|at| format!(",a{at}")).collect();
@@ -124,7 +124,7 @@ async fn inexact_programs_are_refused_with_the_limit() {
         let refused = service
             .get(&format!("{kernel}/code?language={language}"))
             .await;
-        assert_eq!(refused.problem(422), "inexact-program");
+        assert_eq!(refused.problem(422), "inexpressible");
         assert!(refused.text().contains(limit), "{}", refused.text());
     }
     service
@@ -156,7 +156,7 @@ async fn program_of_a_wide_model_is_refused_with_its_limit_and_remedy() {
         let refused = service
             .get(&format!("{model}/code?language={language}"))
             .await;
-        assert_eq!(refused.problem(422), "inexact-program", "{language}");
+        assert_eq!(refused.problem(422), "inexpressible", "{language}");
         let told = refused.text();
         assert!(
             told.contains("16777216 bytes") && told.contains("weights.npy"),

@@ -316,7 +316,7 @@ async fn a_dataset_in_use_is_not_deleted() {
     let path = format!("/v1/datasets/{id}");
     let job = service.submit(&train("perceptron", &by_id(&id))).await;
     let refused = service.delete(&path).await;
-    assert_eq!(refused.problem(409), "dataset-in-use");
+    assert_eq!(refused.problem(409), "wrong-state");
     let detail = refused.json()["detail"].as_str().unwrap().to_owned();
     let job_id = job.rsplit('/').next().unwrap();
     assert!(
@@ -503,7 +503,7 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
             400,
             "out-of-range",
         ),
-        (NDJSON, "", "\"10\"\n\"1\"\n", 400, "unequal-length"),
+        (NDJSON, "", "\"10\"\n\"1\"\n", 400, "wrong-shape"),
         (NDJSON, "", "", 400, "empty-data"),
         (NDJSON, "assume=uniform", "\"10\"\n", 400, "bad-option"),
         (

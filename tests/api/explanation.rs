@@ -65,7 +65,7 @@ async fn explanation_of_tic_tac_toe_shows_the_lines_of_x() {
     assert!(0.0 < share && share < 1.0, "{share}");
     let weights = format!("{path}/weights.npy");
     let refused = service.get(&weights).await;
-    assert_eq!(refused.problem(422), "no-feature-weights");
+    assert_eq!(refused.problem(422), "inexpressible");
 }
 
 /// Examples of 2,000 features with pseudo-random values.
@@ -202,7 +202,7 @@ async fn weights_of_a_model_are_an_array_with_the_bias_last() {
         )
         .await;
         let refused = service.get(&format!("{path}/weights.npy")).await;
-        assert_eq!(refused.problem(422), "no-feature-weights", "{learner}");
+        assert_eq!(refused.problem(422), "inexpressible", "{learner}");
         assert!(!explained(&service, &path, "").await["rule"].is_null());
     }
 }

@@ -194,7 +194,7 @@ async fn bad_arff_and_other_bodies_are_refused_at_their_place() {
         (ARFF, "", of_type("date"), "unsupported", line(2, 14)),
         (ARFF, "", of_type("relational"), "unsupported", line(2, 14)),
         (ARFF, "header=true", arff("u,p\n"), "bad-option", json!({})),
-        (ARFF, "n=3", arff("u,p\n"), "unequal-length", json!({})),
+        (ARFF, "n=3", arff("u,p\n"), "wrong-shape", json!({})),
         (
             NPY,
             "",
@@ -246,8 +246,8 @@ async fn bad_arff_and_other_bodies_are_refused_at_their_place() {
             json!({}),
         ),
         (OCTETS, "", vec![0; 4], "bad-option", json!({})),
-        (OCTETS, "n=17", vec![0; 4], "unequal-length", offset(3)),
-        (OCTETS, "n=4", vec![0, 1], "bad-bit", offset(1)),
+        (OCTETS, "n=17", vec![0; 4], "wrong-shape", offset(3)),
+        (OCTETS, "n=4", vec![0, 1], "bad-value", offset(1)),
         (OCTETS, "n=4&labels=first", vec![0], "bad-option", json!({})),
         (
             OCTETS,

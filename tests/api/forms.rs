@@ -179,21 +179,21 @@ async fn faulty_multipart_forms_are_refused() {
         TABLE.to_owned(),
     );
     for (parts, status, code, detail) in [
-        (vec![], 400, "bad-form", "no file"),
-        (vec![labels()], 400, "bad-form", "no file"),
+        (vec![], 400, "schema", "no file"),
+        (vec![labels()], 400, "schema", "no file"),
         (
             vec![csv(), labels()],
             400,
-            "bad-form",
+            "schema",
             "`labels` stands after the file",
         ),
-        (vec![labels(), csv(), csv()], 400, "bad-form", "two files"),
-        (vec![no_name, csv()], 400, "bad-form", "no name"),
-        (vec![labels(), long], 400, "bad-form", "8192 bytes"),
+        (vec![labels(), csv(), csv()], 400, "schema", "two files"),
+        (vec![no_name, csv()], 400, "schema", "no name"),
+        (vec![labels(), long], 400, "schema", "8192 bytes"),
         (
             vec![field("labels", &"x".repeat(200_000)), csv()],
             400,
-            "bad-form",
+            "schema",
             "65536 bytes",
         ),
         (
@@ -241,16 +241,11 @@ async fn faulty_multipart_forms_are_refused() {
         let answer = service
             .post_as(DATASETS, &media_type, whole[..length].to_owned())
             .await;
-        assert_eq!(
-            answer.problem(400),
-            "bad-form",
-            "{length}: {}",
-            answer.text()
-        );
+        assert_eq!(answer.problem(400), "schema", "{length}: {}", answer.text());
     }
     for media_type in ["multipart/form-data", "multipart/form-data; boundary="] {
         let answer = service.post_as(DATASETS, media_type, whole.clone()).await;
-        assert_eq!(answer.problem(400), "bad-form", "{}", answer.text());
+        assert_eq!(answer.problem(400), "schema", "{}", answer.text());
     }
     let both = post(&service, "/v1/datasets?labels=ill", &[labels(), csv()]).await;
     assert_eq!(both.problem(400), "invalid-parameter");
@@ -258,7 +253,7 @@ async fn faulty_multipart_forms_are_refused() {
     let packed = service
         .send(request("POST", DATASETS, &headers, whole))
         .await;
-    assert_eq!(packed.problem(415), "unknown-coding");
+    assert_eq!(packed.problem(415), "unsupported-media-type");
     // A route without data takes no form.
     let other = post(&service, "/v1/jobs", &[csv()]).await;
     assert_eq!(other.problem(415), "unsupported-media-type");

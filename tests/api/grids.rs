@@ -80,10 +80,7 @@ async fn grid_pins_its_dataset_until_it_ends() {
     grid["grid"]["train"]["data"] = json!({"dataset": dataset});
     let path = service.submit(&grid).await;
     let dataset = format!("/v1/datasets/{}", dataset.as_str().unwrap());
-    assert_eq!(
-        service.delete(&dataset).await.problem(409),
-        "dataset-in-use"
-    );
+    assert_eq!(service.delete(&dataset).await.problem(409), "wrong-state");
     service.compute();
     let job = service.until_status(&path, "succeeded").await;
     let trainings = job["result"]["trainings"].as_array().unwrap();

@@ -825,7 +825,7 @@ async fn bad_inference_headers_and_paths_are_refused() {
         (
             vec![json, ("content-encoding", "deflate")],
             415,
-            "unknown-coding",
+            "unsupported-media-type",
         ),
     ];
     for (headers, status, code) in cases {

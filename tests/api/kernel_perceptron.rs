@@ -267,7 +267,7 @@ async fn kernel_perceptron_refuses_wrong_parameters_and_data() {
             "",
             "{\"x\":\"10\",\"y\":1}\n{\"x\":\"101\",\"y\":-1}\n",
             400,
-            "unequal-length",
+            "wrong-shape",
             "",
         ),
     ] {

@@ -105,7 +105,7 @@ async fn an_encoding_gives_its_n_to_every_body() {
         let short = "{\"x\":\"10\",\"y\":1}\n";
         assert_eq!(
             store(&query, NDJSON, short).await.problem(400),
-            "unequal-length"
+            "wrong-shape"
         );
         let answer = store(&format!("{query}&n=4"), LIBSVM, "2 1:1\n").await;
         assert_eq!(answer.problem(422), "wrong-data");

@@ -227,7 +227,7 @@ async fn event_streams_are_limited_by_key_and_in_all() {
     let (one, two) = (follow(&a, &of_a).await, follow(&a, &of_a).await);
     assert!(one.status() == 200 && two.status() == 200);
     let refused = a.get(&format!("{of_a}/events")).await;
-    assert_eq!(refused.problem(429), "too-many-streams");
+    assert_eq!(refused.problem(429), "too-many-at-once");
     let problem = refused.json();
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("event_streams_max (4)"), "{detail}");
@@ -249,7 +249,7 @@ async fn event_streams_of_an_open_service_have_one_limit() {
         held.push(answer);
     }
     let refused = service.get(&format!("{path}/events")).await;
-    assert_eq!(refused.problem(429), "too-many-streams");
+    assert_eq!(refused.problem(429), "too-many-at-once");
     let problem = refused.json();
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("event_streams_max (3)"), "{detail}");

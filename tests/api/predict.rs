@@ -127,10 +127,10 @@ async fn predict_ends_with_a_late_error_and_its_place() {
     let path = linear(&service).await;
     let expected = lines_by_example(&service, &path).await;
     for (bad, code, column) in [
-        ("{\"x\": \"10z\"}", "bad-bit", 10),
+        ("{\"x\": \"10z\"}", "bad-value", 10),
         ("{\"x\": [1, 0.5, 0]}", "wrong-data", 11),
         ("10", "wrong-data", 1),
-        ("nonsense", "bad-bit", 1),
+        ("nonsense", "bad-value", 1),
     ] {
         let (sender, body) = sending();
         sender.send(frame("101\n")).unwrap();
@@ -163,7 +163,7 @@ async fn predict_error_before_the_first_answer_is_a_problem() {
     let service = Service::start().await;
     let path = linear(&service).await;
     for (body, status, code) in [
-        ("10z\n111\n", 400, "bad-bit"),
+        ("10z\n111\n", 400, "bad-value"),
         ("", 400, "empty-data"),
         ("\n\n", 400, "empty-data"),
         ("1010\n", 422, "wrong-data"),
@@ -382,12 +382,12 @@ async fn predict_and_evaluate_end_at_answer_seconds_max() {
     // Each row takes about 2^24 steps.
     let rows = format!("{}\n", ["1"; 20].join(",")).repeat(400);
     let answer = service.post_as(&path, "text/csv", rows.clone()).await;
-    assert_eq!(answer.problem(422), "too-much-work");
+    assert_eq!(answer.problem(422), "intractable");
     let detail = answer.json()["detail"].to_string();
     assert!(detail.contains("answer_seconds_max") && detail.contains("0.05"));
     let evaluate = path.replace("/predict", "/evaluate?labels=none");
     let answer = service.post_as(&evaluate, "text/csv", rows).await;
-    assert_eq!(answer.problem(422), "too-much-work");
+    assert_eq!(answer.problem(422), "intractable");
     // Predictions as lines have no such limit.
     let rows = format!("{}\n", "1".repeat(20)).repeat(3);
     let answer = service.post_as(&path, NDJSON, rows).await.expect(200);

@@ -352,7 +352,7 @@ async fn a_preview_is_under_the_limits_of_an_upload() {
             "this text is no gzip stream",
         ))
         .await;
-    assert_eq!(broken.problem(400), "bad-coding");
+    assert_eq!(broken.problem(400), "syntax");
     until("the memory to come back", async || {
         let text = service.get("/metrics").await.expect(200).text().to_owned();
         text.contains("halfspace_memory_taken_bytes 0\n")

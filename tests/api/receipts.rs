@@ -343,7 +343,7 @@ async fn models_without_a_receipt_say_why() {
     for (model, reason) in models {
         let answer = service.get(&format!("{model}/receipt")).await;
         assert!(answer.text().contains(reason), "{}", answer.text());
-        assert_eq!(answer.problem(422), "no-receipt");
+        assert_eq!(answer.problem(422), "inexpressible");
     }
 }
 

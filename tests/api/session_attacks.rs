@@ -188,7 +188,7 @@ async fn session_end_is_reported_and_final() {
         let path = opened(&service, &asked).await;
         let all = answers(&send(&service, &path, text, None).await.expect(200));
         let (error, learnt) = all.split_last().unwrap();
-        assert_eq!(error["error"]["code"], "session-ended", "{asked}");
+        assert_eq!(error["error"]["code"], "wrong-state", "{asked}");
         assert_eq!(learnt.last().unwrap()["terminated"], true, "{asked}");
         let ended = settled(&service, &path).await;
         let termination = &ended["termination"];
@@ -209,7 +209,7 @@ async fn session_end_is_reported_and_final() {
                 .await,
             send_json(&service, &path, &body(&[("110".to_owned(), 1)]), "*").await,
         ] {
-            assert_eq!(more.problem(409), "session-ended", "{asked}");
+            assert_eq!(more.problem(409), "wrong-state", "{asked}");
             assert_eq!(more.json()["position"], learnt.len(), "{asked}");
             let why = if reason == "limit" {
                 detail

@@ -201,9 +201,9 @@ async fn session_stream_skips_compressed_blanks() {
 async fn session_stream_refuses_mixed_lines_across_pieces() {
     let service = Service::start().await;
     for (second, code, column) in [
-        ("{\"x\": \"101\", \"y\": 0}\n", "mixed-labels", 19),
+        ("{\"x\": \"101\", \"y\": 0}\n", "bad-label", 19),
         ("{\"x\": [1, -1, 1], \"y\": 1}\n", "wrong-data", 11),
-        ("\"101\"\n", "mixed-lines", 1),
+        ("\"101\"\n", "bad-label", 1),
         ("{\"x\": \"10\", \"y\": 1}\n", "wrong-data", 8),
     ] {
         let path = of(&service, "perceptron", 3).await;
@@ -316,7 +316,7 @@ async fn session_learns_nothing_from_a_bad_table_body() {
         ),
         ("?n=4", "application/x-ndjson", "", 422, "wrong-data"),
         ("", "application/x-npy", "no array", 400, "syntax"),
-        ("", "application/octet-stream", "\u{ff}", 400, "bad-bit"),
+        ("", "application/octet-stream", "\u{ff}", 400, "bad-value"),
     ] {
         let answer = send_as(&service, &path, query, media_type, None, body.into()).await;
         assert_eq!(
@@ -338,7 +338,7 @@ async fn session_learns_nothing_from_a_bad_table_body() {
         vec![],
     )
     .await;
-    assert_eq!(answer.problem(415), "unknown-coding");
+    assert_eq!(answer.problem(415), "unsupported-media-type");
     assert_eq!(settled(&service, &path).await["position"], 0);
 }
 
@@ -349,8 +349,8 @@ async fn session_stream_with_a_damaged_coding_keeps_earlier_lines() {
     let gzip = gzip(text.as_bytes());
     for (body, code) in [
         (gzip[..gzip.len() - 4].to_vec(), "truncated"),
-        ([&gzip[..gzip.len() - 8], &[0; 8]].concat(), "bad-coding"),
-        ([&gzip[..], b"no gzip at all"].concat(), "bad-coding"),
+        ([&gzip[..gzip.len() - 8], &[0; 8]].concat(), "syntax"),
+        ([&gzip[..], b"no gzip at all"].concat(), "syntax"),
     ] {
         let path = of(&service, "perceptron", 3).await;
         let media_type = "application/x-ndjson";
@@ -373,7 +373,7 @@ async fn session_that_ends_within_a_file_names_the_row() {
     let all = answers(&answer.expect(200));
     assert_eq!(all.len(), 3, "{all:?}");
     assert_eq!(all[1]["terminated"], true);
-    assert_eq!(all[2]["error"]["code"], "session-ended");
+    assert_eq!(all[2]["error"]["code"], "wrong-state");
     let detail = all[2]["error"]["detail"].as_str().unwrap();
     assert!(detail.contains("max_mistakes"), "{detail}");
     assert_eq!(

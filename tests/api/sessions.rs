@@ -252,14 +252,14 @@ async fn session_learns_a_document_whole_or_not_at_all() {
     let path = of(&service, "perceptron", 3).await;
     let bad = json!({"labelled": {"examples": [{"x": "101", "y": 1}, {"x": "1x1", "y": 1}]}});
     let answer = service.post_json(&format!("{path}/examples"), &bad).await;
-    assert_eq!(answer.problem(400), "bad-bit");
+    assert_eq!(answer.problem(400), "bad-value");
     assert_eq!(settled(&service, &path).await["position"], 0);
     let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_examples": 2}});
     let path = opened(&service, &asked).await;
     let three = json!({"labelled": {"examples": [
         {"x": "101", "y": 1}, {"x": "111", "y": 1}, {"x": "001", "y": 1}]}});
     let answer = service.post_json(&format!("{path}/examples"), &three).await;
-    assert_eq!(answer.problem(409), "session-ended");
+    assert_eq!(answer.problem(409), "wrong-state");
     assert!(answer.text().contains("the first 2"), "{}", answer.text());
     assert_eq!(settled(&service, &path).await["position"], 0);
 }
@@ -270,15 +270,15 @@ async fn session_stream_ends_with_a_late_error_and_keeps_earlier_lines() {
     for (bad, code, line) in [
         ("{\"x\": \"10\", \"y\": 1}", "wrong-data", 4),
         ("{\"x\": \"1010\", \"y\": 1}", "wrong-data", 4),
-        ("\"101\"", "mixed-lines", 4),
-        ("{\"x\": \"101\"}", "mixed-lines", 4),
-        ("{\"x\": \"101\", \"y\": 0}", "mixed-labels", 4),
+        ("\"101\"", "bad-label", 4),
+        ("{\"x\": \"101\"}", "bad-label", 4),
+        ("{\"x\": \"101\", \"y\": 0}", "bad-label", 4),
         ("{\"x\": [1, -1, 1], \"y\": 1}", "wrong-data", 4),
         ("{\"x\": [0.5, 1, 0], \"y\": 1}", "wrong-data", 4),
         ("{\"x\": \"101\", \"y\": 2}", "bad-label", 4),
         ("{\"x\": \"101\", \"y\": 1, \"z\": 1}", "schema", 4),
-        ("no example", "mixed-lines", 4),
-        ("{\"x\": \"1 1\", \"y\": 1}", "bad-bit", 4),
+        ("no example", "bad-label", 4),
+        ("{\"x\": \"1 1\", \"y\": 1}", "bad-value", 4),
     ] {
         let path = of(&service, "perceptron", 3).await;
         let good = "{\"x\": \"101\", \"y\": 1}\n{\"x\": \"000\", \"y\": -1}\n";
@@ -324,7 +324,7 @@ async fn session_learns_no_more_after_its_end() {
     let answer = send(&service, &path, &lines, None).await.expect(200);
     let all = answers(&answer);
     let (error, learnt) = all.split_last().unwrap();
-    assert_eq!(error["error"]["code"], "session-ended");
+    assert_eq!(error["error"]["code"], "wrong-state");
     assert_eq!(error["error"]["position"], learnt.len());
     let (last, before) = learnt.split_last().unwrap();
     assert_eq!(last["terminated"], true);
@@ -343,11 +343,11 @@ async fn session_learns_no_more_after_its_end() {
     assert_eq!(settled(&service, &path).await, session);
     let line = format!("\"{weights}\"\n");
     let more = send(&service, &path, &line, None).await;
-    assert_eq!(more.problem(409), "session-ended");
+    assert_eq!(more.problem(409), "wrong-state");
     assert_eq!(more.json()["position"], 13);
     let more = json!({"half_space": {"examples": [weights]}});
     let more = service.post_json(&format!("{path}/examples"), &more).await;
-    assert_eq!(more.problem(409), "session-ended");
+    assert_eq!(more.problem(409), "wrong-state");
     // An ended session still predicts and can be saved.
     let opposite = flipped(&weights, true, 0);
     let asked = json!({"unlabelled": {"examples": [weights, opposite]}});
@@ -708,7 +708,7 @@ async fn sessions_are_listed_and_limited() {
         .expect(200);
     let asked = json!({"learner": {"name": "winnow"}, "n": 5});
     let refused = service.post_json("/v1/sessions", &asked).await;
-    assert_eq!(refused.problem(429), "too-many-sessions");
+    assert_eq!(refused.problem(429), "quota-full");
     assert!(refused.header("retry-after").is_some());
     let first = service.get("/v1/sessions?limit=2").await.expect(200).json();
     let cursor = first["next_cursor"].as_str().unwrap();

@@ -428,7 +428,7 @@ async fn theory_ends_at_answer_seconds_max_and_names_it() {
         "directed-drift?n=512",
     ] {
         let refused = service.get(&format!("/v1/theory/{question}")).await;
-        assert_eq!(refused.problem(422), "too-much-work");
+        assert_eq!(refused.problem(422), "intractable");
         assert!(
             refused.text().contains("answer_seconds_max"),
             "{}",

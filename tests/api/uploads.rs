@@ -276,7 +276,7 @@ async fn upload_with_a_fault_in_the_middle_names_it_and_leaves_nothing() {
             .await;
         let error = answer.json()["errors"][0].clone();
         assert_eq!((&error["line"], &error["column"]), (&json!(701), &json!(7)));
-        assert_eq!(answer.problem(400), "index-order");
+        assert_eq!(answer.problem(400), "bad-index");
     }
     // A dataset over the size limit leaves nothing behind either.
     let service = spooling(&["--body-bytes-max", "5120"]).await;
@@ -449,8 +449,8 @@ async fn upload_memory_does_not_grow_with_the_body() {
         let answer = client.send("POST", path, &headers, &body).await.unwrap();
         assert_eq!(answer.expect(201).json()["examples"], examples);
         let grown = memory_peak(program.pid()).unwrap() - before;
-        // The 16 MiB of rows, twice while they grow, two parts of the blob, the rows of a spool, a key per row, buffers,
-        // and free memory that the allocator has not returned yet.
+        // The 16 MiB of rows, twice while they grow, two parts of the blob, the rows of a spool, a key per row,
+        // buffers, and free memory that the allocator has not returned yet.
         assert!(grown < 88 << 20, "{format}: {grown} bytes");
     }
 }

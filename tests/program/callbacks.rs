@@ -250,7 +250,7 @@ async fn callback_url_that_is_not_allowed_is_refused() {
     let headers = [("content-type", "application/json")];
     let asked = request("POST", "/v1/jobs", &headers, job.to_string());
     let answer = service.send(asked).await;
-    assert_eq!(answer.problem(422), "callback-not-configured");
+    assert_eq!(answer.problem(422), "bad-callback");
 }
 
 /// Enough callbacks to occupy all deliveries, one after another.

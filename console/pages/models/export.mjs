@@ -39,7 +39,7 @@ function Program({ model, query, name }) {
     <div class="row" role="group" aria-label="Language of the program">${LANGUAGES.map(([known, text]) => html`<button key=${known}
       class="small-button" aria-pressed=${known === language} onClick=${() => setQuery({ language: known }, { push: true })}>${text}</button>`)}</div>
     <p class="small">${use}</p>
-    ${isCode(code.error, "inexact-program") ? html`<div class="notice warn" role="status"><p><strong>${label} has no exact program of this model.</strong>
+    ${isCode(code.error, "inexpressible") ? html`<div class="notice warn" role="status"><p><strong>${label} has no exact program of this model.</strong>
         ${" "}${code.error?.message}</p><p class="small">The service writes no program that could differ from its predictions. Python states every model.</p></div>`
       : html`<${Loaded} resource=${code}>${(/** @type {string} */ text) => html`
         <div class="row"><button class="primary" onClick=${() => download(`${name}.${ending}`, "text/plain", text)}>Download ${name}.${ending}</button>
@@ -90,7 +90,7 @@ function ReceiptPanel({ model, name }) {
   const receipt = useText(recipe);
   return html`<${Panel} title="Receipt of the training" actions=${html`<${CopyRecipe} recipe=${recipe} />`}>
     <p class="muted">The receipt names the mistaken examples. These examples alone reproduce the training.</p>
-    ${isCode(receipt.error, "no-receipt") ? html`<p role="status">${receipt.error?.message}</p>`
+    ${isCode(receipt.error, "inexpressible") ? html`<p role="status">${receipt.error?.message}</p>`
       : html`<${Loaded} resource=${receipt}>${(/** @type {string} */ text) => html`<${ReceiptView} text=${text} name=${name} />`}<//>`}
   <//>`;
 }

@@ -139,7 +139,7 @@ export class Run {
       for await (const line of piecesOf(response, "\n")) this.take(JSON.parse(line));
     } catch (error) {
       this.abort.throwIfAborted();
-      const isTold = error instanceof Problem && (error.status === 412 || error.document.code === "session-ended");
+      const isTold = error instanceof Problem && (error.status === 412 || error.document.code === "wrong-state");
       if (error instanceof Problem && !isTold) throw error;
       if (!isTold) this.isUnsure = true;
     }

@@ -153,35 +153,28 @@ impl FormatErrorKind {
         )
     }
 
-    /// The stable name of the kind.
+    /// The stable name of the error in answers. Kinds that a client mends alike have one name.
     pub fn code(self) -> &'static str {
         match self {
-            Self::Syntax => "syntax",
+            Self::Syntax | Self::BadCoding => "syntax",
             Self::Schema => "schema",
             Self::OutOfRange => "out-of-range",
-            Self::UnequalLength => "unequal-length",
-            Self::WrongShape => "wrong-shape",
+            Self::UnequalLength | Self::WrongShape => "wrong-shape",
             Self::EmptyData => "empty-data",
-            Self::BadBit => "bad-bit",
-            Self::BadValue => "bad-value",
+            Self::BadBit | Self::BadValue | Self::BadBase64 => "bad-value",
             Self::NotBoolean => "wrong-data",
-            Self::BadLabel => "bad-label",
-            Self::MixedLabels => "mixed-labels",
-            Self::MixedLines => "mixed-lines",
-            Self::BadIndex => "bad-index",
-            Self::IndexOrder => "index-order",
-            Self::BadBase64 => "bad-base64",
+            Self::BadLabel | Self::MixedLabels | Self::MixedLines => "bad-label",
+            Self::BadIndex | Self::IndexOrder => "bad-index",
             Self::Unsupported => "unsupported",
             Self::BadOption => "bad-option",
             Self::TableOption => "table-option",
             Self::TooLarge { .. } => "too-large",
             Self::TooDeep { .. } => "too-deep",
             Self::Truncated => "truncated",
-            Self::BadCoding => "bad-coding",
-            Self::UnknownCoding => "unknown-coding",
+            Self::UnknownCoding => "unsupported-media-type",
             Self::Io => "io",
             Self::NotYet => "not-yet",
-            Self::NotReserved => "too-many-bytes",
+            Self::NotReserved => "quota-full",
             Self::Spool(_) => "spool",
             Self::NoMemory(_) => "no-memory",
         }

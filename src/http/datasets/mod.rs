@@ -292,7 +292,7 @@ pub async fn get_dataset(
 #[utoipa::path(delete, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 204, description = "The dataset was deleted")),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::DATASET_IN_USE, Code::STORAGE_FULL]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::WRONG_STATE, Code::STORAGE_FULL]])))))]
 pub async fn delete_dataset(
     State(app): State<App>,
     Caller(owner): Caller,

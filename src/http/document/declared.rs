@@ -35,28 +35,24 @@ pub const COMPUTED: &[Code] = &[
     Code::TOO_MANY_AT_ONCE,
     Code::NO_MEMORY,
     Code::QUEUE_FULL,
-    Code::TOO_MUCH_WORK,
+    Code::INTRACTABLE,
 ];
 
 /// Errors of an answer that is computed without examples.
-pub const FIGURE: &[Code] = &[
-    Code::TOO_MANY_AT_ONCE,
-    Code::QUEUE_FULL,
-    Code::TOO_MUCH_WORK,
-];
+pub const FIGURE: &[Code] = &[Code::TOO_MANY_AT_ONCE, Code::QUEUE_FULL, Code::INTRACTABLE];
 
 /// Errors of reading a body, and of the computations with it.
 const READ: &[Code] = &[
     Code::TRUNCATED,
-    Code::BAD_CODING,
+    Code::SYNTAX,
     Code::UNREADABLE,
     Code::TIMEOUT,
     Code::TOO_LARGE,
-    Code::UNKNOWN_CODING,
+    Code::UNSUPPORTED_MEDIA_TYPE,
     Code::TOO_MANY_AT_ONCE,
     Code::NO_MEMORY,
     Code::QUEUE_FULL,
-    Code::TOO_MUCH_WORK,
+    Code::INTRACTABLE,
 ];
 
 /// Errors of a body with a document or data.
@@ -71,17 +67,12 @@ pub const BODY: &[Code] = &[
 
 /// Errors of examples in a body or in a dataset.
 pub const EXAMPLES: &[Code] = &[
-    Code::BAD_FORM,
-    Code::UNEQUAL_LENGTH,
+    Code::SCHEMA,
+    Code::WRONG_SHAPE,
     Code::EMPTY_DATA,
-    Code::BAD_BIT,
     Code::BAD_VALUE,
     Code::BAD_LABEL,
-    Code::MIXED_LABELS,
-    Code::MIXED_LINES,
     Code::BAD_INDEX,
-    Code::INDEX_ORDER,
-    Code::BAD_BASE64,
     Code::UNSUPPORTED,
     Code::BAD_OPTION,
     Code::TABLE_OPTION,
@@ -104,12 +95,7 @@ pub const KEYED: &[Code] = &[
 ];
 
 /// Errors of a request that stores something.
-pub const STORED: &[Code] = &[
-    Code::TOO_LARGE,
-    Code::TOO_MANY_BYTES,
-    Code::STORE_LIMIT,
-    Code::STORAGE_FULL,
-];
+pub const STORED: &[Code] = &[Code::TOO_LARGE, Code::QUOTA_FULL, Code::STORAGE_FULL];
 
 /// Errors of a request that submits a job.
 pub const SUBMITTED: &[Code] = &[
@@ -119,7 +105,6 @@ pub const SUBMITTED: &[Code] = &[
     Code::WRONG_START,
     Code::WRONG_DATA,
     Code::INTRACTABLE,
-    Code::CALLBACK_NOT_CONFIGURED,
     Code::BAD_CALLBACK,
     Code::TOO_MANY_JOBS,
     Code::QUEUE_FULL,

@@ -72,19 +72,13 @@ pub fn complete(schemas: &mut Value) {
 
 /// Removes from each limit the paragraph for operators that says when to set it.
 fn omit_advice(limits: &mut Value) {
-    let parts = match limits["allOf"].as_array_mut() {
-        Some(parts) => parts.iter_mut().collect(),
-        None => vec![limits],
-    };
-    let properties = parts.into_iter().map(|part| &mut part["properties"]);
-    for limit in properties
-        .filter_map(Value::as_object_mut)
-        .flat_map(Map::values_mut)
-    {
-        if let Some((told, _)) = limit["description"]
-            .as_str()
-            .and_then(|text| text.split_once("\n\nSet it "))
-        {
+    let parts = limits.get_mut("allOf").and_then(Value::as_array_mut);
+    parts.into_iter().flatten().for_each(omit_advice);
+    let properties = limits.get_mut("properties").and_then(Value::as_object_mut);
+    for limit in properties.into_iter().flat_map(Map::values_mut) {
+        let told = limit.get("description").and_then(Value::as_str);
+        let told = told.and_then(|told| told.split_once("\n\nSet it "));
+        if let Some((told, _)) = told {
             limit["description"] = told.to_owned().into();
         }
     }

@@ -292,8 +292,13 @@ pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
         Some(_) => "several codings",
         None => value.to_str().unwrap_or("unreadable"),
     };
-    ContentCoding::from_header(text)
-        .map_err(|error| Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail))
+    ContentCoding::from_header(text).map_err(|error| {
+        Problem::parameter(
+            Code::UNSUPPORTED_MEDIA_TYPE,
+            "Content-Encoding",
+            error.detail,
+        )
+    })
 }
 
 /// The value of the Content-Length header in bytes.

@@ -70,7 +70,7 @@ async fn unfolded(request: Request, boundary: String) -> Result<Request, Problem
         let detail = "A form cannot be compressed. Compress the file inside it under a name that ends in .gz or .zst, \
                       or send the compressed file as the body.";
         return Err(Problem::parameter(
-            Code::UNKNOWN_CODING,
+            Code::UNSUPPORTED_MEDIA_TYPE,
             "Content-Encoding",
             detail,
         ));
@@ -226,7 +226,7 @@ fn add_to_query(parts: &mut Parts, fields: &[(String, String)]) -> Result<(), Pr
 }
 
 fn wrong(detail: impl Into<String>) -> Problem {
-    Problem::new(Code::BAD_FORM, detail)
+    Problem::new(Code::SCHEMA, detail)
 }
 
 fn too_long_headers() -> Problem {

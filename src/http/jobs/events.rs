@@ -36,7 +36,7 @@ const BATCH: u32 = 100;
                                                                received")),
     responses((status = 200, description = "The stream of events", content_type = "text/event-stream",
         body = String)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::TOO_MANY_STREAMS]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::TOO_MANY_AT_ONCE]])))))]
 pub async fn follow_job(
     State(app): State<App>,
     Caller(owner): Caller,

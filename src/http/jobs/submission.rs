@@ -259,7 +259,7 @@ fn accepted_callback(
     let Some(client) = &app.jobs.callbacks else {
         let detail = "This service sends no callbacks, because the operator has not set \
                       --callback-secret.";
-        return Err(refused(Code::CALLBACK_NOT_CONFIGURED, detail.to_owned()));
+        return Err(refused(Code::BAD_CALLBACK, detail.to_owned()));
     };
     let accepted = client.accept(text);
     let accepted = accepted.map_err(|error| refused(Code::BAD_CALLBACK, error.to_string()))?;

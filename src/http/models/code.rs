@@ -83,7 +83,7 @@ impl From<LanguageName> for Language {
     responses((status = 200, description = "The program", content(
         (String = "text/x-python"), (String = "text/x-c"), (String = "text/x-rust"),
         (String = "application/sql"), (String = "text/plain")))),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::INEXACT_PROGRAM]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::INEXPRESSIBLE]])))))]
 pub async fn get_model_code(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -112,7 +112,7 @@ pub async fn get_model_code(
         source.map_err(|refusal| match refusal {
             NoProgram::Inexact(inexact) => {
                 let detail = format!("{inexact}. {}", way_out(language));
-                Problem::new(Code::INEXACT_PROGRAM, detail)
+                Problem::new(Code::INEXPRESSIBLE, detail)
             }
             NoProgram::NoMemory(full) => full.into(),
         })

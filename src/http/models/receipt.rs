@@ -26,7 +26,7 @@ use crate::http::problem::{Code, Problem};
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NO_MEMORY, Code::NO_RECEIPT]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NO_MEMORY, Code::INEXPRESSIBLE]])))))]
 pub async fn get_model_receipt(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -45,7 +45,7 @@ fn receipt(model: Model) -> Result<Receipt, Problem> {
             let detail = format!(
                 "The model has no receipt: {reason}. A model of `POST /v1/learners/{{name}}/train` has one."
             );
-            Problem::new(Code::NO_RECEIPT, detail)
+            Problem::new(Code::INEXPRESSIBLE, detail)
         }
         Err(problem) => problem,
     })

@@ -35,7 +35,7 @@ use crate::http::problem::{Code, Problem};
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The weights",
         content((Octets = "application/x-npy")))),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NO_FEATURE_WEIGHTS]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::INEXPRESSIBLE]])))))]
 pub async fn get_model_weights(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -86,7 +86,7 @@ fn npy(hypothesis: &Hypothesis) -> Result<Vec<u8>, Problem> {
         "The model has no linear weights: {reason}. GET /v1/models/{{id}} returns the hypothesis, and \
          GET /v1/models/{{id}}/explanation its heaviest terms."
     );
-    Err(Problem::new(Code::NO_FEATURE_WEIGHTS, detail))
+    Err(Problem::new(Code::INEXPRESSIBLE, detail))
 }
 
 /// An array of one dimension.

@@ -80,7 +80,7 @@ fn each_answer<S: Serializer>(learnt: &Learnt, serializer: S) -> Result<S::Ok, S
     responses((status = 200, description = "The session learnt the examples", content(
         (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))),
     extensions(("x-problems" = json!(problems(&[
-        SESSION, BODY, EXAMPLES, STORED, &[Code::SESSION_ENDED, Code::STALE_POSITION]])))))]
+        SESSION, BODY, EXAMPLES, STORED, &[Code::WRONG_STATE, Code::STALE_POSITION]])))))]
 pub async fn learn_session_examples(
     State(app): State<App>,
     Caller(owner): Caller,

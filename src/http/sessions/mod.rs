@@ -132,9 +132,9 @@ impl From<SessionError> for Problem {
                 Self::new(Code::STALE_POSITION, detail).at_position(position)
             }
             SessionError::Ended { position, .. } => {
-                Self::new(Code::SESSION_ENDED, detail).at_position(position)
+                Self::new(Code::WRONG_STATE, detail).at_position(position)
             }
-            SessionError::EndsWithin { .. } => Self::new(Code::SESSION_ENDED, detail),
+            SessionError::EndsWithin { .. } => Self::new(Code::WRONG_STATE, detail),
             SessionError::Busy => Self::new(Code::SESSION_BUSY, detail),
             SessionError::TooLong { .. } => Self::new(Code::INTRACTABLE, detail),
             SessionError::OverQuota(over) => over.into(),
@@ -158,7 +158,7 @@ fn etag(position: u64) -> String {
     responses((status = 201, description = "The session was created", body = SessionAnswer)),
     extensions(("x-problems" = json!(problems(&[BODY, KEYED, STORED,
         &[Code::UNKNOWN_LEARNER, Code::NOT_ON_LINE, Code::WRONG_DATA, Code::WRONG_STOP,
-            Code::INTRACTABLE, Code::TOO_MANY_SESSIONS]])))))]
+            Code::INTRACTABLE, Code::QUOTA_FULL]])))))]
 pub async fn create_session(
     State(app): State<App>,
     Caller(owner): Caller,

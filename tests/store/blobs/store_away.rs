@@ -174,10 +174,7 @@ async fn unreachable_object_store_refuses_only_uploads() {
     // A cached blob needs no store.
     trained().await;
     let metrics = client.get("/metrics").await;
-    for (name, least) in [
-        ("hits_total", 1),
-        ("misses_total", 1),
-    ] {
+    for (name, least) in [("hits_total", 1), ("misses_total", 1)] {
         let count = metrics.text().lines().find_map(|line| {
             line.strip_prefix(&format!("halfspace_blob_cache_{name} "))?
                 .parse::<u64>()

@@ -29,8 +29,8 @@ TIMEOUT = httpx.Timeout(300, connect=CONNECT_SECONDS)
 REPEATABLE = ("/predict", "/evaluate", "/infer", "/cancel", "/delete")
 """Ends of the paths of requests with a body that change nothing, or nothing more the second time."""
 
-LASTING = ("too-many-bytes", "store-limit", "storage-full")
-"""Codes of refusals that do not pass by waiting."""
+LASTING = ("quota-full",)
+"""Codes of refusals with status 429 that do not pass by waiting."""
 
 
 @dataclass

@@ -1926,29 +1926,48 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     answer_seconds_max: float
     """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
     document, or the examples of a request to a session.
+
+    A client and its proxy wait for the answer that long.
     """
 
     body_bytes_max: int
     """Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
     dataset, packed or as doubles.
+
+    Eight uploads at once then take at most 32 GiB of disk.
     """
 
     compare_folds_max: int
-    """Folds per comparison."""
+    """Folds per comparison.
+
+    Each fold is one more training of every learner.
+    """
 
     compare_learners_max: int
-    """Learners per comparison."""
+    """Learners per comparison.
+
+    Six settings of each of the 16 learners fit.
+    """
 
     computations_max: int
     """Concurrent computations of answers that need no examples, such as figures of theorems and documents of models.
     Keys share them as `uploads_max` describes.
+
+    Most of them take milliseconds, some up to `answer_seconds_max`; with sixteen, the short ones pass a few long
+    ones.
     """
 
     connections_max: int
-    """Concurrent connections."""
+    """Concurrent connections.
+
+    Each connection takes a file handle and buffers.
+    """
 
     constructions_max: int
-    """Concurrent constructions. Keys share them as `uploads_max` describes."""
+    """Concurrent constructions. Keys share them as `uploads_max` describes.
+
+    A construction computes for up to 20 seconds and holds its rows in memory.
+    """
 
     decompression_ratio_max: int
     """Average number of decompressed bytes per compressed byte, in bodies of more than 16 MiB after decompression.
@@ -1957,7 +1976,10 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     dichotomies_max: int
-    """Points, and also dimensions, in the count of separable dichotomies."""
+    """Points, and also dimensions, in the count of separable dichotomies.
+
+    The count then has about 3,000 digits.
+    """
 
     event_streams_max: int
     """Concurrent event streams of all keys together: a quarter of `connections_max`. Keys share them as `uploads_max`
@@ -1967,22 +1989,40 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     exact_analysis_n_max: int
-    """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
+    """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available.
+
+    Up to here the numbers stay inside the range of doubles and take milliseconds.
+    """
 
     experiment_points_max: int
-    """Points of the grid of an experiment."""
+    """Points of the grid of an experiment.
+
+    A figure hardly shows more points, and each part of the job keeps counts of all of them.
+    """
 
     grid_trainings_max: int
-    """Trainings per grid."""
+    """Trainings per grid.
+
+    Each training is a job in the queue, where a key may have 20,000.
+    """
 
     job_ids_max: int
-    """Jobs per request that cancels or deletes several jobs."""
+    """Jobs per request that cancels or deletes several jobs.
+
+    The client waits while one job after the other is cancelled or deleted.
+    """
 
     jobs_queued_max: int
-    """Waiting jobs of all keys together."""
+    """Waiting jobs of all keys together.
+
+    Waiting jobs take rows of the store and keep their data, even if no process computes them.
+    """
 
     jobs_queued_per_key_max: int
-    """Waiting jobs per key."""
+    """Waiting jobs per key; by default 20,000, or a fifth of `jobs_queued_max` if that is more.
+
+    One key must not fill the queue alone.
+    """
 
     json_body_bytes_max: int
     """Bytes of a decompressed JSON body.
@@ -2003,10 +2043,16 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     memory_bytes_max: int
-    """Bytes of memory for one request or job while no other request or job uses memory."""
+    """Bytes of memory for one request or job while no other request or job uses memory.
+
+    What needs more can never run in this process, so waiting would be no use.
+    """
 
     model_bytes_max: int
-    """Bytes of an imported model after decompression."""
+    """Bytes of an imported model after decompression.
+
+    1,048,576 weights of 25 characters each take 26 MB.
+    """
 
     n_max: int
     """Features per example.
@@ -2015,18 +2061,29 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     name_characters_max: int
-    """Characters per name."""
+    """Characters per name.
+
+    A name stands on one line of lists and figures.
+    """
 
     parts_request_bytes_max: int
     """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
     request of its own.
+
+    All of these requests are made and stored at once.
     """
 
     parts_seconds_max: float
-    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
+    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts.
+
+    One request can plan ten thousand trainings, so their sum has a limit of its own.
+    """
 
     query_pairs_max: int
-    """Parameters in the query of a URL."""
+    """Parameters in the query of a URL.
+
+    All pairs are held in memory and compared.
+    """
 
     read_seconds_max: float
     """Seconds of computing to read one body: an upload, a preview, or the examples of a request. A second per 32 MiB
@@ -2037,7 +2094,10 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     seconds_max: float
-    """Seconds of computing that a job may ask for."""
+    """Seconds of computing that a job may ask for.
+
+    A forgotten job frees its worker after a day.
+    """
 
     session_idle_seconds: int
     """Seconds without data after which a stream into a session ends. Other requests can then write to the session.
@@ -2046,22 +2106,37 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     session_lines_max: int
-    """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request."""
+    """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request.
+
+    A request keeps other writers from its session, and further examples can follow in another one.
+    """
 
     sessions_max: int
-    """Sessions per key."""
+    """Sessions per key.
+
+    Sessions stay until somebody deletes them, and each keeps its state and log in the store.
+    """
 
     state_bytes_max: int
-    """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
+    """Bytes of the packed data of a job. The same number limits the state of the job besides its data.
+
+    A process computes several jobs at once, so a single one gets a part of its memory.
+    """
 
     stored_bytes_max: int
     """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
-    of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
-    free disk.
+    of sessions. The default is 1 TiB, and while blobs are files at most the bytes stored at the start and nine
+    tenths of the free disk.
+
+    A full disk stops everything that writes, so uploads are refused before.
     """
 
     stored_bytes_per_key_max: int
-    """Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half of it."""
+    """Stored bytes per key; by default 256 GiB, or a quarter of `stored_bytes_max` if that is more. A disk that lowers
+    the default of `stored_bytes_max` makes this one at most half of it.
+
+    One key must not fill the store alone.
+    """
 
     stored_ratio_max: int
     """Average number of stored bytes per byte of the body as sent, in datasets of more than 64 MiB.
@@ -2070,20 +2145,31 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     streams_max: int
-    """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes."""
+    """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
+
+    Each stream holds a thread for as long as its client sends.
+    """
 
     theta_digits_max: int
-    """Digits of a `theta`."""
+    """Digits of a `theta`.
+
+    2^33,000 has about so many digits, and each comparison takes time with their number.
+    """
 
     uploads_max: int
     """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
     than are free. One key therefore holds at most half of the permits, rounded up. Callers of an open service,
     which has no keys, may hold all permits. Each body may use up to `state_bytes_max` of memory; dataset uploads
     spill to disk instead.
+
+    Each body holds a thread and memory for as long as its client sends.
     """
 
     version_space_n_max: int
-    """Features up to which a version space is enumerated."""
+    """Features up to which a version space is enumerated.
+
+    The enumeration looks at up to 2^n hypotheses, so each further feature doubles its time.
+    """
 
 
 class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
@@ -2100,29 +2186,48 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     answer_seconds_max: float
     """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
     document, or the examples of a request to a session.
+
+    A client and its proxy wait for the answer that long.
     """
 
     body_bytes_max: int
     """Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
     dataset, packed or as doubles.
+
+    Eight uploads at once then take at most 32 GiB of disk.
     """
 
     compare_folds_max: int
-    """Folds per comparison."""
+    """Folds per comparison.
+
+    Each fold is one more training of every learner.
+    """
 
     compare_learners_max: int
-    """Learners per comparison."""
+    """Learners per comparison.
+
+    Six settings of each of the 16 learners fit.
+    """
 
     computations_max: int
     """Concurrent computations of answers that need no examples, such as figures of theorems and documents of models.
     Keys share them as `uploads_max` describes.
+
+    Most of them take milliseconds, some up to `answer_seconds_max`; with sixteen, the short ones pass a few long
+    ones.
     """
 
     connections_max: int
-    """Concurrent connections."""
+    """Concurrent connections.
+
+    Each connection takes a file handle and buffers.
+    """
 
     constructions_max: int
-    """Concurrent constructions. Keys share them as `uploads_max` describes."""
+    """Concurrent constructions. Keys share them as `uploads_max` describes.
+
+    A construction computes for up to 20 seconds and holds its rows in memory.
+    """
 
     decompression_ratio_max: int
     """Average number of decompressed bytes per compressed byte, in bodies of more than 16 MiB after decompression.
@@ -2131,7 +2236,10 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     dichotomies_max: int
-    """Points, and also dimensions, in the count of separable dichotomies."""
+    """Points, and also dimensions, in the count of separable dichotomies.
+
+    The count then has about 3,000 digits.
+    """
 
     event_streams_max: int
     """Concurrent event streams of all keys together: a quarter of `connections_max`. Keys share them as `uploads_max`
@@ -2141,22 +2249,40 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     exact_analysis_n_max: int
-    """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
+    """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available.
+
+    Up to here the numbers stay inside the range of doubles and take milliseconds.
+    """
 
     experiment_points_max: int
-    """Points of the grid of an experiment."""
+    """Points of the grid of an experiment.
+
+    A figure hardly shows more points, and each part of the job keeps counts of all of them.
+    """
 
     grid_trainings_max: int
-    """Trainings per grid."""
+    """Trainings per grid.
+
+    Each training is a job in the queue, where a key may have 20,000.
+    """
 
     job_ids_max: int
-    """Jobs per request that cancels or deletes several jobs."""
+    """Jobs per request that cancels or deletes several jobs.
+
+    The client waits while one job after the other is cancelled or deleted.
+    """
 
     jobs_queued_max: int
-    """Waiting jobs of all keys together."""
+    """Waiting jobs of all keys together.
+
+    Waiting jobs take rows of the store and keep their data, even if no process computes them.
+    """
 
     jobs_queued_per_key_max: int
-    """Waiting jobs per key."""
+    """Waiting jobs per key; by default 20,000, or a fifth of `jobs_queued_max` if that is more.
+
+    One key must not fill the queue alone.
+    """
 
     json_body_bytes_max: int
     """Bytes of a decompressed JSON body.
@@ -2177,10 +2303,16 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     memory_bytes_max: int
-    """Bytes of memory for one request or job while no other request or job uses memory."""
+    """Bytes of memory for one request or job while no other request or job uses memory.
+
+    What needs more can never run in this process, so waiting would be no use.
+    """
 
     model_bytes_max: int
-    """Bytes of an imported model after decompression."""
+    """Bytes of an imported model after decompression.
+
+    1,048,576 weights of 25 characters each take 26 MB.
+    """
 
     n_max: int
     """Features per example.
@@ -2189,18 +2321,29 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     name_characters_max: int
-    """Characters per name."""
+    """Characters per name.
+
+    A name stands on one line of lists and figures.
+    """
 
     parts_request_bytes_max: int
     """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
     request of its own.
+
+    All of these requests are made and stored at once.
     """
 
     parts_seconds_max: float
-    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
+    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts.
+
+    One request can plan ten thousand trainings, so their sum has a limit of its own.
+    """
 
     query_pairs_max: int
-    """Parameters in the query of a URL."""
+    """Parameters in the query of a URL.
+
+    All pairs are held in memory and compared.
+    """
 
     read_seconds_max: float
     """Seconds of computing to read one body: an upload, a preview, or the examples of a request. A second per 32 MiB
@@ -2211,7 +2354,10 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     seconds_max: float
-    """Seconds of computing that a job may ask for."""
+    """Seconds of computing that a job may ask for.
+
+    A forgotten job frees its worker after a day.
+    """
 
     session_idle_seconds: int
     """Seconds without data after which a stream into a session ends. Other requests can then write to the session.
@@ -2220,22 +2366,37 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     session_lines_max: int
-    """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request."""
+    """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request.
+
+    A request keeps other writers from its session, and further examples can follow in another one.
+    """
 
     sessions_max: int
-    """Sessions per key."""
+    """Sessions per key.
+
+    Sessions stay until somebody deletes them, and each keeps its state and log in the store.
+    """
 
     state_bytes_max: int
-    """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
+    """Bytes of the packed data of a job. The same number limits the state of the job besides its data.
+
+    A process computes several jobs at once, so a single one gets a part of its memory.
+    """
 
     stored_bytes_max: int
     """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
-    of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
-    free disk.
+    of sessions. The default is 1 TiB, and while blobs are files at most the bytes stored at the start and nine
+    tenths of the free disk.
+
+    A full disk stops everything that writes, so uploads are refused before.
     """
 
     stored_bytes_per_key_max: int
-    """Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half of it."""
+    """Stored bytes per key; by default 256 GiB, or a quarter of `stored_bytes_max` if that is more. A disk that lowers
+    the default of `stored_bytes_max` makes this one at most half of it.
+
+    One key must not fill the store alone.
+    """
 
     stored_ratio_max: int
     """Average number of stored bytes per byte of the body as sent, in datasets of more than 64 MiB.
@@ -2244,20 +2405,31 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     streams_max: int
-    """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes."""
+    """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
+
+    Each stream holds a thread for as long as its client sends.
+    """
 
     theta_digits_max: int
-    """Digits of a `theta`."""
+    """Digits of a `theta`.
+
+    2^33,000 has about so many digits, and each comparison takes time with their number.
+    """
 
     uploads_max: int
     """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
     than are free. One key therefore holds at most half of the permits, rounded up. Callers of an open service,
     which has no keys, may hold all permits. Each body may use up to `state_bytes_max` of memory; dataset uploads
     spill to disk instead.
+
+    Each body holds a thread and memory for as long as its client sends.
     """
 
     version_space_n_max: int
-    """Features up to which a version space is enumerated."""
+    """Features up to which a version space is enumerated.
+
+    The enumeration looks at up to 2^n hypotheses, so each further feature doubles its time.
+    """
 
     own: OwnUse
     """The caller's own limits and their use. The limits may differ from those of other keys."""

@@ -431,12 +431,12 @@ async fn upload_to_a_full_disk_is_507_and_leaves_nothing() {
 
 #[tokio::test]
 async fn upload_memory_does_not_grow_with_the_body() {
-    let octets = vec![0b1010_0101; 256 << 20];
+    let octets = vec![0b1010_0101; 128 << 20];
     for (format, path, body, examples) in [
-        (OCTETS, "/v1/datasets?n=8192", octets, 256 << 10),
-        (NPY, "/v1/datasets", doubles(480_000), 480_000),
+        (OCTETS, "/v1/datasets?n=8192", octets, 128 << 10),
+        (NPY, "/v1/datasets", doubles(240_000), 240_000),
         // A block of 64 rows would take all the body.
-        (NPY, "/v1/datasets", wide_doubles(64, 500_000), 64),
+        (NPY, "/v1/datasets", wide_doubles(64, 250_000), 64),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let program = Program::start(directory.path(), &[]);

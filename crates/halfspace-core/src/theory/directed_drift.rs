@@ -4,10 +4,10 @@
 //! probability that a stopping rule ends a run at a wrong hypothesis.
 //!
 //! All figures follow from the birth-death chain of `learners::drift::drift_chain`. Let r be the probability that a
-//! flip at distance d leads away from the target. The expected mistakes from d to d - 1 are h_d = (1 + r h_(d+1)) / (1
-//! - r). If you replace the 1 in the numerator with 1 / e_d, the expected number of examples up to a mistake, you get
-//! the expected examples. The expectation from distance d to the target is h_1 + .. + h_d, and the distance of a random
-//! start has a binomial distribution.
+//! flip at distance d leads away from the target. The expected mistakes from d to d - 1 are
+//! h_d = (1 + r h_(d+1)) / (1 - r). If you replace the 1 in the numerator with 1 / e_d, the expected number of examples
+//! up to a mistake, you get the expected examples. The expectation from distance d to the target is h_1 + .. + h_d, and
+//! the distance of a random start has a binomial distribution.
 
 use serde::Serialize;
 

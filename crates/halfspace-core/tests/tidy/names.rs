@@ -30,10 +30,14 @@ const OPTIONS: [&str; 10] = [
 ];
 
 /// Names of other libraries, examples of a rule, and files that a user makes.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 12] = [
     "--flag=value",
     "OOMKilled",
     "SVMlight",
+    "ip_network",
+    "process_threads",
+    "process_virtual_memory_bytes",
+    "process_virtual_memory_max_bytes",
     "StreamReader",
     "SyncIoBridge",
     "lease_seconds_max",

@@ -231,8 +231,9 @@ fn raise_at<E: de::Error>((at, fault): InList) -> E {
 
 impl TensorList {
     /// Takes plain elements from the window before the parser reads them, and returns their number. `in_row` counts
-    /// the elements of the row so far, or is `None` outside of rows. The byte `after` comes before an element: a bracket
-    /// at the beginning of the list, and a comma later, where a bracket would be a fault that the parser must see.
+    /// the elements of the row so far, or is `None` outside of rows. The byte `after` comes before an element: a
+    /// bracket at the beginning of the list, and a comma later, where a bracket would be a fault that the parser must
+    /// see.
     fn take_elements(
         &mut self,
         window: &SharedWindow,

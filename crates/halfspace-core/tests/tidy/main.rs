@@ -429,6 +429,24 @@ fn tests_do_not_sleep_a_thread() {
     assert_none("a thread sleeps", &found);
 }
 
+/// A test that a machine cannot run goes through `skipped`, which continuous integration turns into a failure.
+#[test]
+fn tests_are_skipped_at_one_place() {
+    let words = ["skipped", "skipping"].map(|word| format!("\"{word}"));
+    let mut found = Vec::new();
+    for source in code().into_iter().chain(sources("tests")) {
+        let is_place =
+            source.path == "tests/service/skip.rs" || source.path.ends_with("tidy/main.rs");
+        let lines = source.text.lines().zip(1..);
+        let lines = lines.filter(|(line, _)| {
+            let prints = line.contains("println!(") || line.contains("print!(");
+            !is_place && prints && words.iter().any(|word| line.contains(word))
+        });
+        found.extend(lines.map(|(_, number)| format!("{}:{number}", source.path)));
+    }
+    assert_none("a test is skipped without `skipped`", &found);
+}
+
 #[test]
 fn every_source_file_begins_with_a_module_comment() {
     let silent = all()

@@ -162,7 +162,7 @@ def work(address: str, received: SimpleNamespace) -> None:
                                             "data": data}})
 
     rows = b"".join(b"%d,%d,%d\n" % (row % 2, row // 2 % 2, row % 2 * 2 - 1) for row in range(200_000))
-    dataset = send("/v1/datasets", rows, "text/csv")["id"]
+    dataset = send("/v1/datasets?labels=last", rows, "text/csv")["id"]
     model = send("/v1/learners/perceptron/train", {"dataset": dataset})["result"]["model"]
     for _ in range(2):
         text(address, f"/v1/datasets/{dataset}/examples?limit=1&offset=5")

@@ -142,7 +142,7 @@ CASES = {
     # The first event of a process, which has no sample before.
     "HalfspaceStorageFull": Case(
         refusals("storage-full", "_x25 1x60"), [refusals("storage-full", "7x90"), refusals("schema", "_x25 1x60")],
-        "The storage is full (storage-full). The service refuses new data.", {"reason": "storage-full"}),
+        "The storage is full. The service refuses new data."),
     "HalfspaceDataCorrupt": Case(
         refusals("data-corrupt", "_x25 1x60"), [refusals("data-corrupt", "7x90")],
         "Stored data are damaged.", minutes=80),

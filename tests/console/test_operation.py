@@ -110,6 +110,6 @@ def test_limits_are_searched_and_the_search_stands_in_the_url(page, service, see
     expect(rows).to_have_count(2)
     page.reload()
     expect(page.get_by_label("Search the limits")).to_have_value("nested arrays")
-    expect(rows.nth(1)).to_have_text(re.compile("^json_depth_max.*Depth of nested arrays and objects.*32"))
+    expect(rows.nth(1)).to_have_text(re.compile("^json_depth_max.*Depth of nested arrays and objects.*32", re.DOTALL))
     page.get_by_label("Search the limits").fill("<b>none")
     expect(page.get_by_text("No limit contains “<b>none”.")).to_be_visible()

@@ -191,6 +191,10 @@ impl HeatMap {
 
 /// The strength of the colour of a value: 0 for zero alone, and below 0 for negative values.
 fn strength(value: f64, strongest: f64) -> i32 {
+    if value == 0.0 {
+        // All values may be zero, and `strongest` with them.
+        return 0;
+    }
     let share = (value.abs() / strongest).min(1.0);
     let strength = libm::ceil(share * f64::from(STRENGTHS)) as i32;
     if value < 0.0 { -strength } else { strength }

@@ -29,6 +29,9 @@ pub(super) const BOTTOM: f64 = 480.0;
 /// Length of a line of a note, in characters.
 const NOTE_CHARACTERS: usize = 130;
 
+/// The pieces of a theory curve that lie inside the frame, in pixels.
+type Pieces = Vec<Vec<(f64, f64)>>;
+
 /// The frame around the measured values: the value ranges of both axes and their pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -68,7 +71,7 @@ impl Frame {
     }
 
     /// The pieces of a theory curve that lie inside the frame.
-    fn pieces(&self, curve: &Curve) -> Vec<Vec<(f64, f64)>> {
+    fn pieces(&self, curve: &Curve) -> Pieces {
         let places = curve.points.iter().map(|place| self.at((place.x, place.y)));
         curve::clipped(&curve::thinned(places), (LEFT, TOP), (RIGHT, BOTTOM))
     }
@@ -79,11 +82,14 @@ impl Chart {
     pub fn to_svg(&self) -> String {
         let legend = self.series.len() + self.theory.len() + self.marks.len();
         let frame = Frame::new(self);
-        let hidden = self
+        let pieces: Vec<_> = self
             .theory
             .iter()
-            .filter(|curve| frame.pieces(curve).is_empty());
-        let hidden = hidden.map(|curve| format!("Outside the frame: {}.", curve.label));
+            .map(|curve| frame.pieces(curve))
+            .collect();
+        let hidden = self.theory.iter().zip(&pieces);
+        let hidden = hidden.filter(|(_, pieces)| pieces.is_empty());
+        let hidden = hidden.map(|(curve, _)| format!("Outside the frame: {}.", curve.label));
         let notes: Vec<String> = self.notes.iter().cloned().chain(hidden).collect();
         let notes: Vec<&str> = notes
             .iter()
@@ -96,9 +102,9 @@ impl Chart {
         title.write(&mut svg, &self.title);
         axes(&mut svg, self, &frame);
         marks(&mut svg, self, &frame);
-        theory(&mut svg, self, &frame);
+        theory(&mut svg, self, &pieces);
         series(&mut svg, self, &frame);
-        legends(&mut svg, self, &frame);
+        legends(&mut svg, self, &pieces);
         for (at, note) in notes.iter().enumerate() {
             Text::new(LEFT, BOTTOM + 76.0 + LINE * at as f64)
                 .with(" font-size=\"12\"")
@@ -149,11 +155,11 @@ fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
 }
 
 /// Draws the theory curves with dashes and clips them at the frame.
-fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
-    for (at, theory) in chart.theory.iter().enumerate() {
+fn theory(svg: &mut String, chart: &Chart, pieces: &[Pieces]) {
+    for (at, (theory, pieces)) in chart.theory.iter().zip(pieces).enumerate() {
         let look = SeriesStyle::of_theory(at, theory.beside);
-        for piece in frame.pieces(theory) {
-            curve::write(svg, &piece, &look.line());
+        for piece in pieces {
+            curve::write(svg, piece, &look.line());
         }
     }
 }
@@ -177,18 +183,17 @@ fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
 
 /// The places that the line of a series joins. A step goes to the right before it goes up.
 fn line_of<'a>(series: &'a Series, frame: &'a Frame) -> impl Iterator<Item = (f64, f64)> + 'a {
-    let place = |point: &Point| frame.at((point.x, point.y));
-    let before = series.points.iter().skip(1).zip(&series.points);
-    let corners = before.map(move |(point, before)| frame.at((point.x, before.y)));
+    let places = series
+        .points
+        .iter()
+        .map(|point| frame.at((point.x, point.y)));
     let is_step = series.form == SeriesForm::Step;
-    let corners = corners.map(Some).filter(move |_| is_step);
-    let corners = std::iter::once(None)
-        .chain(corners)
-        .chain(std::iter::repeat(None));
-    let places = series.points.iter().map(place);
-    places
-        .zip(corners)
-        .flat_map(|(place, corner)| corner.into_iter().chain([place]))
+    let mut before = None;
+    places.flat_map(move |place| {
+        let before = before.replace(place).filter(|_| is_step);
+        let corner = before.map(|(_, y)| (place.0, y));
+        corner.into_iter().chain([place])
+    })
 }
 
 /// The look of the series with this index.
@@ -232,7 +237,7 @@ fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &SeriesStyle) 
 }
 
 /// Draws the legend of markers and dashes. A theory curve outside the frame has no line, so the legend leaves it out.
-fn legends(svg: &mut String, chart: &Chart, frame: &Frame) {
+fn legends(svg: &mut String, chart: &Chart, pieces: &[Pieces]) {
     let (left, right) = (RIGHT + 18.0, RIGHT + 50.0);
     let mut y = TOP + 8.0;
     let mut entry = |svg: &mut String, label: &str, look: &dyn Fn(&mut String, f64)| {
@@ -254,13 +259,8 @@ fn legends(svg: &mut String, chart: &Chart, frame: &Frame) {
             }
         });
     }
-    let drawn = |curve: &&Curve| !frame.pieces(curve).is_empty();
-    for (at, theory) in chart
-        .theory
-        .iter()
-        .enumerate()
-        .filter(|(_, curve)| drawn(curve))
-    {
+    let curves = chart.theory.iter().zip(pieces).enumerate();
+    for (at, (theory, _)) in curves.filter(|(_, (_, pieces))| !pieces.is_empty()) {
         let look = SeriesStyle::of_theory(at, theory.beside);
         entry(svg, &theory.label, &|svg, y| {
             line(svg, (left, y), (right, y), &look.line())

@@ -89,3 +89,21 @@ async fn a_figure_that_cannot_be_drawn_is_refused_at_its_place() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_figure_that_takes_more_than_an_answer_is_refused() {
+    let service = Service::limited(&[], |limits| limits.answer_bytes_max = 500).await;
+    let bars = |name: &str| {
+        let bars = json!([{"label": name, "value": 1, "text": "1"}]);
+        json!({"bars": {"title": "", "axis": "", "bars": bars}})
+    };
+    for (figure, status, code) in [
+        (bars(&"a".repeat(500)), 413, "too-large"),
+        (bars("a"), 422, "answer-too-long"),
+    ] {
+        let answer = service.post_json(FIGURES, &figure).await;
+        assert_eq!(answer.problem(status), code);
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("answer_bytes_max"), "{detail}");
+    }
+}

@@ -143,7 +143,8 @@ class Operations:
         """Draws a figure.
 
         The body describes a chart, bars or heat maps. The result of an experiment is a chart, which you can send as
-        it is or with another title. Equal figures give equal bytes.
+        it is or with another title. Equal figures give equal bytes. Neither the body nor the picture may take more
+        than `answer_bytes_max` bytes.
         """
         return self._send(Call("POST", "/v1/figures", accept="image/svg+xml", body=body), bytes)
 
@@ -751,7 +752,8 @@ class AsyncOperations:
         """Draws a figure.
 
         The body describes a chart, bars or heat maps. The result of an experiment is a chart, which you can send as
-        it is or with another title. Equal figures give equal bytes.
+        it is or with another title. Equal figures give equal bytes. Neither the body nor the picture may take more
+        than `answer_bytes_max` bytes.
         """
         return await self._send(Call("POST", "/v1/figures", accept="image/svg+xml", body=body), bytes)
 

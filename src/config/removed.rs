@@ -107,12 +107,13 @@ pub fn removed_variable(names: &[String]) -> Option<String> {
 
 /// What became of the flag that the command line does not know.
 pub fn removed_flag(error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
-    let mut of_settings = REMOVED.iter().filter(|_| is_unknown);
-    let removed = of_settings.find(|removed| given == removed.flag)?;
+    let removed = REMOVED.iter().find(|removed| given == removed.flag)?;
     Some(format!("{} was removed: {}", removed.flag, removed.now))
 }
 

@@ -167,33 +167,36 @@ fn root() -> PathBuf {
     package.join("../..").canonicalize().unwrap()
 }
 
-/// The sources below a folder of the repository.
+/// The Rust sources below a folder of the repository.
 fn sources(folder: &str) -> Vec<Source> {
+    let mut sources = files(folder);
+    sources.retain(|source| source.path.ends_with(".rs"));
+    assert!(!sources.is_empty());
+    sources
+}
+
+/// The files below a folder of the repository, without those that others wrote or a build made.
+fn files(folder: &str) -> Vec<Source> {
+    const LEFT_OUT: [&str; 5] = ["target", "node_modules", "vendor", ".git", "__pycache__"];
     let root = root();
-    let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
-    let mut sources = Vec::new();
+    let (mut waiting, mut files) = (vec![root.join(folder)], Vec::new());
     while let Some(path) = waiting.pop() {
-        if path.is_dir() {
-            waiting.extend(
-                fs::read_dir(&path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            sources.push(Source {
-                path: path
-                    .strip_prefix(&root)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned(),
-                text: fs::read_to_string(&path).unwrap(),
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && !LEFT_OUT.contains(&&*name) {
+            let entries = fs::read_dir(&path).unwrap();
+            waiting.extend(entries.map(|entry| entry.unwrap().path()));
+        } else if path.is_file() {
+            // A file that is no text has no words.
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
+            files.push(Source {
+                path: path.to_owned(),
+                text,
             });
         }
     }
-    assert!(!sources.is_empty());
-    sources.sort_by(|one, other| one.path.cmp(&other.path));
-    sources
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files
 }
 
 #[track_caller]

@@ -4,12 +4,8 @@
 //! settings and the OpenAPI document with the program, so these tell which flags, variables and routes exist.
 
 use std::collections::HashSet;
-use std::fs;
 
-use super::{assert_none, root};
-
-/// Folders whose files others wrote or a build made.
-const LEFT_OUT: [&str; 5] = ["target", "node_modules", "vendor", ".git", "__pycache__"];
+use super::{Source, assert_none, files};
 
 const ENDINGS: [&str; 9] = [
     ".rs", ".mjs", ".py", ".md", ".json", ".yaml", ".toml", ".sql", ".svg",
@@ -47,8 +43,7 @@ const OTHERS: [&str; 12] = [
 
 /// All that a document may name.
 struct Repository {
-    /// The paths of the files, and their texts.
-    files: Vec<(String, String)>,
+    files: Vec<Source>,
     /// The words of the code without its comments.
     words: HashSet<String>,
     routes: Vec<String>,
@@ -57,29 +52,16 @@ struct Repository {
 
 impl Repository {
     fn read() -> Self {
-        let root = root();
-        let (mut waiting, mut files) = (vec![root.clone()], Vec::new());
-        while let Some(path) = waiting.pop() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if path.is_dir() && !LEFT_OUT.contains(&&*name) {
-                let entries = fs::read_dir(&path).unwrap();
-                waiting.extend(entries.map(|entry| entry.unwrap().path()));
-            } else if path.is_file() {
-                // A file that is no text has no words.
-                let text = fs::read_to_string(&path).unwrap_or_default();
-                let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
-                files.push((path.to_owned(), text));
-            }
-        }
+        let files = files("");
         let text = |path: &str| {
-            let found = files.iter().find(|(known, _)| known == path);
-            found.unwrap_or_else(|| panic!("no {path}")).1.clone()
+            let found = files.iter().find(|file| file.path == path);
+            found.unwrap_or_else(|| panic!("no {path}")).text.clone()
         };
         let document: serde_json::Value =
             serde_json::from_str(&text("openapi/openapi.json")).unwrap();
         let routes = document["paths"].as_object().unwrap().keys().cloned();
-        let code = files.iter().filter(|(path, _)| !path.ends_with(".md"));
-        let lines = code.flat_map(|(_, text)| text.lines());
+        let code = files.iter().filter(|file| !file.path.ends_with(".md"));
+        let lines = code.flat_map(|file| file.text.lines());
         let lines = lines.filter(|line| !line.trim_start().starts_with("//"));
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let words = lines.flat_map(|line| line.split(move |character| !is_part(character)));
@@ -108,7 +90,7 @@ impl Repository {
             self.has_file(span)
         } else if is_name(span, "_-./") && span.ends_with('/') && !span.starts_with('/') {
             let below = format!("/{span}");
-            let mut paths = self.files.iter().map(|(path, _)| path);
+            let mut paths = self.files.iter().map(|file| &file.path);
             paths.any(|path| path.starts_with(span) || path.contains(&below))
         } else if ["/v1/", "/v2/"].iter().any(|root| path.starts_with(root)) {
             self.has_route(path.split(['?', ' ']).next().unwrap_or_default())
@@ -129,7 +111,7 @@ impl Repository {
         let is_open =
             named.contains("NAME") || named.contains("VERSION") || named.contains("your-");
         let below = format!("/{named}");
-        let mut paths = self.files.iter().map(|(path, _)| path);
+        let mut paths = self.files.iter().map(|file| &file.path);
         is_open
             || named.starts_with(['.', '/'])
             || paths.any(|path| path == named || path.ends_with(&below))
@@ -182,7 +164,7 @@ fn spans<'t>(lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<(usize, &'t s
 fn documents_and_comments_name_only_what_exists() {
     let repository = Repository::read();
     let mut found = Vec::new();
-    for (path, text) in &repository.files {
+    for Source { path, text } in &repository.files {
         let lines = (1..).zip(text.lines());
         let spans = match path.rsplit_once('.') {
             // A change may name what is gone.

@@ -3,14 +3,13 @@
 
 use std::io::Error;
 
-use axum::body::{Body, BodyDataStream, Bytes};
+use axum::body::{BodyDataStream, Bytes};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
 
-use crate::service::{Answer, Program, Service, request, short_job, train, until};
+use crate::service::{Answer, Program, Service, request, sending, short_job, train, until};
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -33,16 +32,6 @@ async fn lines_by_example(service: &Service, path: &str) -> Vec<String> {
     pairs
         .map(|(prediction, score)| format!("{{\"prediction\":{prediction},\"score\":{score}}}"))
         .collect()
-}
-
-/// A request body that is still being sent.
-fn sending() -> (mpsc::UnboundedSender<Result<Bytes, Error>>, Body) {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
-        let frame = receiver.recv().await?;
-        Some((frame, receiver))
-    });
-    (sender, Body::from_stream(frames))
 }
 
 fn frame(text: &str) -> Result<Bytes, Error> {

@@ -1,37 +1,25 @@
 //! Sessions that are disturbed: dropped from the cache, deleted, ended, or written by two processes at once.
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::BodyDataStream;
 use bytes::Bytes;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
-use super::sessions::{answers, body, examples, lines, of, opened, send, send_json, settled};
-use crate::service::{Service, request};
+use super::session_streams::duplex;
+use super::sessions::{answers, body, of, opened, send, send_json, settled, write_together};
+use crate::service::{Sending, Service};
 
 const LINE: &str = "{\"x\": \"101\", \"y\": 1}\n";
 
 struct Open {
-    sender: mpsc::UnboundedSender<Result<Bytes, std::io::Error>>,
+    sender: Sending,
     answers: BodyDataStream,
 }
 
 impl Open {
     async fn into(service: &Service, path: &str) -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
-        let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
-            let frame = receiver.recv().await?;
-            Some((frame, receiver))
-        });
-        let headers = [("content-type", "application/x-ndjson")];
-        let body = Body::from_stream(frames);
-        let path = format!("{path}/examples");
-        let answer = service.open(request("POST", &path, &headers, body)).await;
-        Self {
-            sender,
-            answers: answer.into_body().into_data_stream(),
-        }
+        let (sender, answers) = duplex(service, path, &[]).await;
+        Self { sender, answers }
     }
 
     /// Sends a line and waits for its answer.
@@ -97,41 +85,8 @@ async fn session_stream_ends_when_another_process_writes() {
 
 #[tokio::test]
 async fn session_writers_in_two_processes_lose_no_update() {
-    const WRITERS: u64 = 8;
-    const EACH: usize = 25;
     let (one, other) = Service::two().await;
-    let path = of(&one, "perceptron", 16).await;
-    let (services, path) = ([&one, &other], path.as_str());
-    let writers = (0..WRITERS).map(async |writer| {
-        let service = services[writer as usize % 2];
-        let mut accepted = Vec::new();
-        let mut stands = 0;
-        for example in examples(16, EACH, writer) {
-            loop {
-                let one = body(std::slice::from_ref(&example));
-                let answer = send_json(service, path, &one, &format!("\"{stands}\"")).await;
-                if answer.status.is_success() {
-                    stands = answer.json()["answers"][0]["position"].as_u64().unwrap();
-                    accepted.push((stands, example));
-                    break;
-                }
-                assert_eq!(answer.problem(412), "stale-position");
-                stands = answer.json()["position"].as_u64().unwrap();
-            }
-        }
-        accepted
-    });
-    let mut accepted: Vec<_> = join_all(writers).await.into_iter().flatten().collect();
-    accepted.sort();
-    let positions = accepted.iter().map(|(position, _)| *position);
-    assert!(positions.eq(1..=WRITERS * EACH as u64));
-    let in_order: Vec<_> = accepted.into_iter().map(|(_, example)| example).collect();
-    let serial = of(&one, "perceptron", 16).await;
-    send(&one, &serial, &lines(&in_order), None)
-        .await
-        .expect(200);
-    assert_eq!(settled(&other, path).await, settled(&one, &serial).await);
-    assert_eq!(settled(&one, path).await, settled(&one, &serial).await);
+    write_together(&[&one, &other], 8, 25).await;
 }
 
 #[tokio::test]

@@ -2,16 +2,15 @@
 
 use std::io::Write;
 
-use axum::body::Body;
+use axum::body::BodyDataStream;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::sessions::{answers, examples, lines, of, opened, send, settled};
-use crate::service::{Answer, Service, request};
+use crate::service::{Answer, Sending, Service, request, sending};
 
 const N: usize = 12;
 
@@ -36,22 +35,14 @@ fn gzip(body: &[u8]) -> Vec<u8> {
 }
 
 /// A stream that the test writes into, and the stream of answers.
-async fn duplex(
+pub(super) async fn duplex(
     service: &Service,
     path: &str,
     headers: &[(&str, &str)],
-) -> (
-    mpsc::UnboundedSender<Result<Bytes, std::io::Error>>,
-    axum::body::BodyDataStream,
-) {
-    let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
-    let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
-        let frame = receiver.recv().await?;
-        Some((frame, receiver))
-    });
+) -> (Sending, BodyDataStream) {
+    let (sender, body) = sending();
     let mut all = vec![("content-type", "application/x-ndjson")];
     all.extend(headers);
-    let body = Body::from_stream(frames);
     let asked = request("POST", &format!("{path}/examples"), &all, body);
     let answer = service.open(asked).await;
     assert_eq!(answer.status(), 200);

@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
+use super::session_streams::duplex;
 use crate::service::{Answer, Service, request};
 
 const LEARNERS: [&str; 7] = [
@@ -594,17 +593,7 @@ async fn session_refuses_examples_that_do_not_fit() {
 async fn session_answers_lines_as_they_arrive() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
-    let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
-    let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
-        let frame = receiver.recv().await?;
-        Some((frame, receiver))
-    });
-    let headers = [("content-type", "application/x-ndjson")];
-    let body = Body::from_stream(frames);
-    let answer = service
-        .open(request("POST", &format!("{path}/examples"), &headers, body))
-        .await;
-    let mut answers = answer.into_body().into_data_stream();
+    let (sender, mut answers) = duplex(&service, &path, &[]).await;
     for position in 1..=3 {
         // Two pieces per line: the session learns a line when the line is complete.
         for piece in ["{\"x\": \"10", "1\", \"y\": 1}\n"] {
@@ -624,17 +613,7 @@ async fn session_answers_lines_as_they_arrive() {
 async fn idle_session_stream_loses_its_turn() {
     let service = Service::limited(&[], |limits| limits.session_idle_seconds = 1).await;
     let path = of(&service, "perceptron", 3).await;
-    let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
-    let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
-        let frame = receiver.recv().await?;
-        Some((frame, receiver))
-    });
-    let headers = [("content-type", "application/x-ndjson")];
-    let body = Body::from_stream(frames);
-    let answer = service
-        .open(request("POST", &format!("{path}/examples"), &headers, body))
-        .await;
-    let mut answers = answer.into_body().into_data_stream();
+    let (sender, mut answers) = duplex(&service, &path, &[]).await;
     // The other request waits for the idle stream, which times out.
     let line = "{\"x\": \"101\", \"y\": 1}\n";
     let other = send(&service, &path, line, None).await.expect(200);
@@ -657,11 +636,16 @@ async fn session_of_sixteen_writers_loses_no_update_at_full_size() {
 }
 
 async fn write_by_sixteen(each: usize) {
-    const WRITERS: usize = 16;
     let service = Service::start().await;
-    let path = of(&service, "perceptron", 16).await;
-    let (service, path) = (&service, path.as_str());
-    let writers = (0..WRITERS).map(async |writer| {
+    write_together(&[&service], 16, each).await;
+}
+
+/// Writers that take turns with these services teach one session, which then equals one that was taught in a row.
+pub async fn write_together(services: &[&Service], writers: usize, each: usize) {
+    let first = services[0];
+    let path = &of(first, "perceptron", 16).await;
+    let writing = (0..writers).map(async |writer| {
+        let service = services[writer % services.len()];
         let mut accepted = Vec::new();
         let mut stands = 0;
         for example in examples(16, each, writer as u64) {
@@ -679,20 +663,18 @@ async fn write_by_sixteen(each: usize) {
         }
         accepted
     });
-    let mut accepted: Vec<_> = join_all(writers).await.into_iter().flatten().collect();
+    let mut accepted: Vec<_> = join_all(writing).await.into_iter().flatten().collect();
     accepted.sort();
-    let positions: Vec<u64> = accepted.iter().map(|(position, _)| *position).collect();
-    assert!(positions.iter().copied().eq(1..=(WRITERS * each) as u64));
+    let positions = accepted.iter().map(|(position, _)| *position);
+    assert!(positions.eq(1..=(writers * each) as u64));
     let in_order: Vec<_> = accepted.into_iter().map(|(_, example)| example).collect();
-    let serial = of(service, "perceptron", 16).await;
-    send(service, &serial, &lines(&in_order), None)
+    let serial = of(first, "perceptron", 16).await;
+    send(first, &serial, &lines(&in_order), None)
         .await
         .expect(200);
-    let ends = (
-        settled(service, path).await,
-        settled(service, &serial).await,
-    );
-    assert_eq!(ends.0, ends.1);
+    for service in services {
+        assert_eq!(settled(service, path).await, settled(first, &serial).await);
+    }
 }
 
 #[tokio::test]

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Request, header};
+use bytes::Bytes;
 use clap::Parser;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, stream};
 use halfspace::app;
 use halfspace::config::{CommandLine, NewKey, Settings};
 use halfspace::http::limits::Limits;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 use tower::ServiceExt;
 
 use super::skipped;
@@ -234,3 +236,15 @@ pub fn request(
     }
     request.body(body.into()).unwrap()
 }
+
+/// A request body that is still being sent, and its sending end.
+pub fn sending() -> (Sending, Body) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let frames = stream::unfold(receiver, async |mut receiver| {
+        let frame = receiver.recv().await?;
+        Some((frame, receiver))
+    });
+    (sender, Body::from_stream(frames))
+}
+
+pub type Sending = mpsc::UnboundedSender<Result<Bytes, std::io::Error>>;

@@ -24,7 +24,7 @@ pub use bucket::{S3_SECRET, TestBucket};
 pub use client::Client;
 pub use database::TestDatabase;
 pub use event::{Event, assert_ended_once, assert_numbered, ended_once};
-pub use inside::{Service, request};
+pub use inside::{Sending, Service, request, sending};
 pub use memory_limit::MemoryLimit;
 pub use program::{Program, create_key, memory_peak, processor_ticks, program, revoke_key};
 pub use proxy::{Proxy, Way};

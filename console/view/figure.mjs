@@ -9,7 +9,7 @@ import { html } from "../vendor/htm-preact.mjs";
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "./download.mjs";
 import { number, power } from "./numbers.mjs";
-import { SavePicture } from "./picture.mjs";
+import { SavePicture, chartAxis, chartPoint } from "./picture.mjs";
 import { viewChoice } from "./place.mjs";
 import { theme } from "./theme.mjs";
 
@@ -161,10 +161,9 @@ export function drawingOf(spec) {
       { label: x.names?.[point.x - 1] ?? "", value: point.y, text: number(point.y), low: point.low ?? null, high: point.high ?? null })));
     return { bars: { title, axis: axisLabel(y), bars, notes } };
   }
-  const axis = (/** @type {Axis} */ { label, unit = "", isLog }) => ({ label, unit, scale: isLog ? /** @type {const} */ ("logarithmic") : /** @type {const} */ ("linear") });
-  const series = spec.series.map(({ label, form = "marked", points }) => ({ label: label || y.label, form, points: points.filter((point) => Number.isFinite(point.y))
-    .map(({ x, y, low = null, high = null }) => ({ x, y, low, high, runs: 0, censored: 0 })) }));
-  return { chart: { title, x: axis(x), y: axis(y), series, theory: [], marks: [], notes } };
+  const series = spec.series.map(({ label, form = "marked", points }) => ({ label: label || y.label, form,
+    points: points.filter((point) => Number.isFinite(point.y)).map(chartPoint) }));
+  return { chart: { title, x: chartAxis(x), y: chartAxis(y), series, theory: [], marks: [], notes } };
 }
 
 /** @param {{spec: FigureSpec, height: number}} props */

@@ -8,6 +8,16 @@ import { Fault } from "./problem.mjs";
 
 /** @typedef {import("#api").components["schemas"]["Drawing"]} Drawing */
 
+/** A point without an interval or runs. @param {{x: number, y: number, low?: number, high?: number}} point */
+export function chartPoint({ x, y, low, high }) {
+  return { x, y, low: low ?? null, high: high ?? null, runs: 0, censored: 0 };
+}
+
+/** @param {{label: string, unit?: string, isLog?: boolean}} axis @returns {import("#api").components["schemas"]["Axis"]} */
+export function chartAxis({ label, unit = "", isLog = false }) {
+  return { label, unit, scale: isLog ? "logarithmic" : "linear" };
+}
+
 export const SVG_TYPE = "image/svg+xml";
 
 /** A button that saves a figure as SVG. @param {{drawing: () => Drawing, name: string, label?: string}} props */

@@ -7,7 +7,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useId, useState } from "../../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
 import { number } from "../../view/numbers.mjs";
-import { SavePicture } from "../../view/picture.mjs";
+import { SavePicture, chartAxis, chartPoint } from "../../view/picture.mjs";
 import { viewChoice } from "../../view/place.mjs";
 import { labelText } from "./example.mjs";
 
@@ -56,13 +56,11 @@ function lineOf(hypothesis) {
 /** The points and the lines as the service draws them. @param {import("./player.mjs").Player} player  @param {Dot[]} dots  @returns {import("../../view/picture.mjs").Drawing} */
 function drawingOf(player, dots) {
   const frame = frameOf(dots);
-  const pointsOf = (/** @type {(label: number) => boolean} */ has) => dots.filter(({ label }) => has(label))
-    .map(({ x, y }) => ({ x, y, low: null, high: null, runs: 0, censored: 0 }));
+  const pointsOf = (/** @type {(label: number) => boolean} */ has) => dots.filter(({ label }) => has(label)).map(chartPoint);
   const series = [{ label: "label +1", points: pointsOf((label) => label > 0) }, { label: "label −1", points: pointsOf((label) => label <= 0) }];
   const lines = player.runs.flatMap((run) => [[run.session?.hypothesis ?? null, "now"], [run.before, "before"]].map(([of, when]) => (
     { label: `${run.wanted.learner.title}, ${when}`, beside: null, points: endsOf(/** @type {Schemas["HypothesisDocument"]|null} */ (of), frame) ?? [] })));
-  const axis = (/** @type {string} */ label) => ({ label, unit: "", scale: /** @type {const} */ ("linear") });
-  return { chart: { title: "Examples and lines of the hypotheses", x: axis("x1"), y: axis("x2"), marks: [], notes: [],
+  return { chart: { title: "Examples and lines of the hypotheses", x: chartAxis({ label: "x1" }), y: chartAxis({ label: "x2" }), marks: [], notes: [],
     series: series.filter(({ points }) => points.length > 0).map((one) => ({ ...one, form: /** @type {const} */ ("points") })),
     theory: lines.filter(({ points }) => points.length > 0).map((line) => ({ ...line, points: line.points.map(({ x, y }) => ({ x, y })) })) } };
 }

@@ -20,6 +20,7 @@ from pathlib import Path
 from client import Client, Probe, Stream
 
 ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 PROJECT = "halfspace-image-test"
 IMAGE_BYTES_MAX = 110_000_000
 # The grace period of the service in docker-compose.yml.
@@ -80,7 +81,7 @@ def build(program):
         docker(*arguments, ".")
         return "compiled in the image"
     # The folder stands in for the stage that compiles.
-    with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
+    with tempfile.TemporaryDirectory(dir=TARGET) as folder:
         built = Path(folder, "build")
         Path(built, "target/release").mkdir(parents=True)
         Path(folder, "etc/ssl/certs").mkdir(parents=True)
@@ -152,7 +153,7 @@ def arbitrary_user():
 
 def secret_files():
     """Starts the service with a file of a secret that is missing, unreadable, empty, one line, and changed."""
-    with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
+    with tempfile.TemporaryDirectory(dir=TARGET) as folder:
         os.chmod(folder, 0o755)
         file = Path(folder, "secret")
         options = ["--volume", f"{folder}:/run/secrets:ro"]
@@ -422,7 +423,7 @@ def main():
     settings = parser.parse_args()
     port = free_port()
     os.environ.pop("BACKUPS", None)
-    secrets = tempfile.TemporaryDirectory(dir=ROOT / "target")
+    secrets = tempfile.TemporaryDirectory(dir=TARGET)
     shutil.copytree(ROOT / "deploy/secrets", secrets.name, dirs_exist_ok=True)
     # The user of the service must be able to read the files.
     os.chmod(secrets.name, 0o755)

@@ -383,8 +383,7 @@ def restored_cluster(service, model, processes):
     copy = compose(*pg_dump, body=b"")
     compose("run", "--rm", "bucket", "copy", "s3:halfspace", "/backups/monday-blobs")
     later = train(service)
-    # A proxy that sees no process for a while counts as unhealthy when everything starts again.
-    compose("stop", "proxy", *processes)
+    compose("stop", *processes)
     compose("exec", "-T", "postgres", "dropdb", "--username=halfspace", "--force", "halfspace")
     compose("exec", "-T", "postgres", "createdb", "--username=halfspace", "halfspace")
     pg_restore = ("exec", "-T", "postgres", "pg_restore", "--username=halfspace", "--exit-on-error")

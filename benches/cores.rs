@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::evaluate::evaluate;
-use halfspace_core::learners::engine::helpers::{FixedSeats, WORDS_MIN};
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
@@ -19,6 +18,7 @@ use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::HelperSeats;
 use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
+use halfspace_core::learners::engine::shared_work::{FixedSeats, WORDS_MIN};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use halfspace_core::learners::engine::helpers::WORDS_MIN;
+use halfspace_core::learners::engine::shared_work::WORDS_MIN;
 use halfspace_core::memory::MemoryBudget;
 
 use crate::records::Role;

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use halfspace_core::learners::catalogue::CATALOGUE;
-use halfspace_core::learners::engine::helpers::FixedSeats;
 use halfspace_core::learners::engine::run::{Run, StopFlag};
+use halfspace_core::learners::engine::shared_work::FixedSeats;
 use halfspace_core::learners::sample::data::RealMatrix;
 use halfspace_formats::{Buffers, StoredExamples};
 

@@ -4,8 +4,8 @@ use std::ops::{ControlFlow, Range};
 
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 use crate::learners::decision::Decision;
-use crate::learners::engine::helpers::{self, PIECE_WORDS_MAX};
 use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::engine::shared_work::{self, PIECE_WORDS_MAX};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
@@ -96,7 +96,7 @@ pub fn for_each_decisions_until(
 /// One example at a time is expanded, because doubles take 64 times the memory of bits.
 ///
 /// Helpers of the run compute the decisions on samples in memory, and slow decisions on other samples, see
-/// [`helpers`].
+/// [`shared_work`].
 ///
 /// # Errors
 /// The interrupt that kept the examples from being read.
@@ -187,7 +187,7 @@ fn decide_in_parts(
         read.expect("examples in memory are always read");
         (all, looks)
     };
-    helpers::for_each(stop, parts.count(), PIECES_AHEAD, decide, |(all, looks)| {
+    shared_work::for_each(stop, parts.count(), PIECES_AHEAD, decide, |(all, looks)| {
         // A thread that saw the flag may lack decisions.
         if stop.raised().is_some() {
             return ControlFlow::Break(());
@@ -238,7 +238,7 @@ fn decide_together(
             (decisions, batch.block(*index).positives >> rows.start)
         };
         let mut flow = ControlFlow::Continue(());
-        helpers::for_each(
+        shared_work::for_each(
             stop,
             all.len(),
             PIECES_AHEAD,

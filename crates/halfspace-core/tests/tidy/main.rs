@@ -450,6 +450,26 @@ fn tests_are_skipped_at_one_place() {
     assert_none("a test is skipped without `skipped`", &found);
 }
 
+/// Such a name says nothing about the content, so unrelated code gathers behind it.
+#[test]
+fn no_file_or_type_has_a_name_that_fits_everything() {
+    let mut found = Vec::new();
+    for source in all() {
+        let mut parts = source.path.split('/');
+        if parts.any(|part| ["utils", "helpers", "common"].contains(&part.trim_end_matches(".rs")))
+        {
+            found.push(source.path.clone());
+        }
+        for (number, line) in source.lines() {
+            let mut words = line.split(|character: char| !character.is_alphanumeric());
+            if words.any(|word| word.ends_with("Manager")) {
+                found.push(format!("{}:{number}", source.path));
+            }
+        }
+    }
+    assert_none("name the file or the type after its subject", &found);
+}
+
 #[test]
 fn every_source_file_begins_with_a_module_comment() {
     let silent = all()

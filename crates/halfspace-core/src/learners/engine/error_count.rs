@@ -1,9 +1,9 @@
 //! Counts the errors of a hypothesis on examples, on one thread or with helper threads.
 
 use crate::bits::{BLOCK_ROWS, BitVector};
-use crate::learners::engine::helpers;
 use crate::learners::engine::outcome::Training;
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
+use crate::learners::engine::shared_work;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::predictor::Predictor;
@@ -13,7 +13,7 @@ use crate::learners::sample::parts::Parts;
 use crate::learners::sample::source::Stream;
 
 /// Words of work per example up to which a block of 64 examples is one piece.
-const EXAMPLE_WORDS_MAX: u64 = helpers::PIECE_WORDS_MAX / BLOCK_ROWS as u64;
+const EXAMPLE_WORDS_MAX: u64 = shared_work::PIECE_WORDS_MAX / BLOCK_ROWS as u64;
 
 /// Errors among some examples. `ones` is the number of their 1 bits, if it was counted.
 pub(crate) struct CountedErrors {
@@ -61,7 +61,7 @@ pub(crate) fn errors_among(
     let Some(parts) = Parts::of(stream, predictor, examples, &run.stop) else {
         return count.among(stream, 0, examples, &run.stop);
     };
-    let counted = helpers::map(&run.stop, parts.count(), |part, stop| {
+    let counted = shared_work::map(&run.stop, parts.count(), |part, stop| {
         let (places, mut part) = parts.get(part);
         let end = examples.min(places.end as u64);
         count.among(&mut part, places.start, end - places.start as u64, stop)
@@ -117,7 +117,7 @@ impl ErrorCount<'_> {
                 if batch.is_empty() {
                     return Ok(Some(counted));
                 }
-                let masks = helpers::map(run_stop, batch.len(), |index, polled| {
+                let masks = shared_work::map(run_stop, batch.len(), |index, polled| {
                     let stop = if self.is_long { polled } else { &unheeded };
                     self.predictor.mistakes(&batch.block(index), stop)
                 });
@@ -177,9 +177,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::learners::engine::helpers::FixedSeats;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::HelperSeats;
+    use crate::learners::engine::shared_work::FixedSeats;
     use crate::learners::engine::stopping::Sampling;
     use crate::learners::sample::generate::{Generated, Plan};
     use crate::learners::sample::source::{Presentation, Presented};

@@ -44,7 +44,7 @@ pub trait HelperSeats: fmt::Debug + Send + Sync {
 ///
 /// A paused run waits when it next polls the flag. A pause is less urgent than any interrupt.
 ///
-/// The flag also names the threads that may help the run: see [`crate::learners::engine::helpers`].
+/// The flag also names the threads that may help the run: see [`crate::learners::engine::shared_work`].
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     flag: Arc<Flag>,

@@ -14,8 +14,8 @@ use hashbrown::HashTable;
 use crate::bits::words_for;
 
 use crate::learners::arithmetic::wide::Wide;
-use crate::learners::engine::helpers::{self, are_worthwhile};
 use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::shared_work::{self, are_worthwhile};
 use crate::learners::kernel::conjunction_kernel::Histogram;
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::sample::block::{Block, WholeBlocks};
@@ -211,7 +211,7 @@ impl KernelScores {
         }
         let pieces: Vec<_> = lacking.chunks(EXAMPLES_PER_PIECE).collect();
         let kept = &self.kept;
-        let sums = helpers::map(stop, pieces.len(), |piece, stop| {
+        let sums = shared_work::map(stop, pieces.len(), |piece, stop| {
             let mut histogram = expansion.kernel().histogram();
             let sum = |lack: &Lack<'_>| {
                 let (words, support) = kept.score(lack.place);

@@ -38,10 +38,10 @@ use std::sync::{Mutex, PoisonError};
 use crate::bits::{self, BLOCK_ROWS, BitVector, ColumnWeights, ROW_WEIGHT_MAX, words_for};
 
 use crate::learners::drift::directed_drift::read_weights;
-use crate::learners::engine::helpers::{self, are_worthwhile};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::random::random_vector;
 use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::shared_work::{self, are_worthwhile};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
@@ -256,7 +256,7 @@ impl MessagePassing {
         let previous = &self.pulls[first..];
         // The sums are whole numbers, so any order gives the same sums.
         let sums = Mutex::new(std::mem::take(&mut self.pass.sums));
-        let found = helpers::map(stop, parts, |part, stop| {
+        let found = shared_work::map(stop, parts, |part, stop| {
             // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();
             let (rows, stream) = sample.part(part, size);

@@ -5,8 +5,8 @@
 //! does.
 
 use crate::bits::{BLOCK_ROWS, BlockBuffer, words_for};
-use crate::learners::engine::helpers::are_worthwhile;
 use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::engine::shared_work::are_worthwhile;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::{Block, BlockFeatures};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::bits::BLOCK_ROWS;
-use crate::learners::engine::helpers::{PIECE_WORDS_MAX, are_worthwhile};
 use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::shared_work::{PIECE_WORDS_MAX, are_worthwhile};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::WholeBlocks;

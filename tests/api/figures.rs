@@ -91,6 +91,42 @@ async fn a_figure_that_cannot_be_drawn_is_refused_at_its_place() {
 }
 
 #[tokio::test]
+async fn an_unknown_member_of_a_chart_is_refused_at_its_place() {
+    let service = Service::start().await;
+    let chart = json!({
+        "title": "", "notes": [], "marks": [{"x": 1, "label": ""}],
+        "x": {"label": "", "unit": "", "scale": "linear"}, "y": {"label": "", "unit": "", "scale": "linear"},
+        "series": [{"label": "", "points": [{"x": 1, "y": 1, "runs": 1, "censored": 0}]}],
+        "theory": [{"label": "", "points": [{"x": 1, "y": 1}]}],
+    });
+    drawn(&service, &json!({"chart": chart})).await;
+    for place in [
+        "/x",
+        "/series/0",
+        "/series/0/points/0",
+        "/theory/0",
+        "/theory/0/points/0",
+        "/marks/0",
+    ] {
+        let mut misspelt = chart.clone();
+        misspelt.pointer_mut(place).unwrap()["colour"] = json!("red");
+        let answer = service
+            .post_json(FIGURES, &json!({"chart": misspelt}))
+            .await;
+        assert_eq!(answer.problem(400), "schema", "{place}");
+        let pointer = &answer.json()["errors"][0]["pointer"];
+        assert_eq!(*pointer, format!("/chart{place}/colour"));
+    }
+    let mut misspelt = chart.clone();
+    let title = misspelt.as_object_mut().unwrap().remove("title").unwrap();
+    misspelt["titel"] = title;
+    let answer = service
+        .post_json(FIGURES, &json!({"chart": misspelt}))
+        .await;
+    assert_eq!(answer.problem(400), "schema");
+}
+
+#[tokio::test]
 async fn a_figure_that_takes_more_than_an_answer_is_refused() {
     let service = Service::limited(&[], |limits| limits.answer_bytes_max = 500).await;
     let bars = |name: &str| {

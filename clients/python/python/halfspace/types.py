@@ -297,7 +297,10 @@ class Certificates(Struct, kw_only=True, omit_defaults=True):
 
 
 class Chart(Struct, kw_only=True, omit_defaults=True):
-    """A chart with measured series, theory curves and marks."""
+    """A chart with measured series, theory curves and marks.
+
+    Further members are ignored, so the result of an experiment is a chart as it is.
+    """
 
     marks: list[AxisMark]
     """Marked places on the horizontal axis."""

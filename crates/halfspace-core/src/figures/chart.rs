@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 const MARKERS_MAX: usize = 100;
 
 /// A chart with measured series, theory curves and marks.
+///
+/// Further members are ignored, so the result of an experiment is a chart as it is.
+// A misspelt member is refused nevertheless, because all are required. The parts of a chart refuse unknown members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Chart {
     /// Title of the chart.
@@ -28,6 +31,7 @@ pub struct Chart {
 
 /// An axis of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Axis {
     /// The quantity on the axis.
     pub label: String,
@@ -50,6 +54,7 @@ pub enum Scale {
 
 /// A series of points with one label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = MeasuredSeries)]
 pub struct Series {
     /// The property that the points share: learner, number of features or rule.
@@ -85,6 +90,7 @@ impl SeriesForm {
 
 /// A measured point with an interval of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = MeasuredPoint)]
 pub struct Point {
     /// Position on the horizontal axis.
@@ -103,6 +109,7 @@ pub struct Point {
 
 /// A curve predicted by theory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = TheoryCurve)]
 pub struct Curve {
     /// The formula or theorem of the curve.
@@ -115,6 +122,7 @@ pub struct Curve {
 
 /// A point of a theory curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = CurvePlace)]
 pub struct CurvePoint {
     /// Position on the horizontal axis.
@@ -125,6 +133,7 @@ pub struct CurvePoint {
 
 /// A marked place on the horizontal axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = AxisMark)]
 pub struct AxisMark {
     /// Position on the horizontal axis.

@@ -67,36 +67,33 @@ fn figure(
     subjobs: &[SubjobOutcome],
     result: Option<Value>,
 ) -> Result<Response, Problem> {
-    let (text, result) = match &spec.task {
+    let text = match &spec.task {
         TaskSpec::Compare(compare) => {
             let result = match result {
                 Some(result) => serde_json::from_value(result).map_err(StoreError::corrupt)?,
                 None => CompareResult::gather(compare, &spec.data.unfit, subjobs),
             };
-            let text = match media_type {
+            match media_type {
                 "text/csv" => table(&result),
-                _ => picture(&result).to_svg(),
-            };
-            (text, JobResult::Compare(result))
+                "image/svg+xml" => picture(&result).to_svg(),
+                _ => return Ok(Json(JobResult::Compare(result)).into_response()),
+            }
         }
         TaskSpec::Experiment(experiment) => {
             let outcome = outcome_so_far(experiment, subjobs);
             let outcome =
                 outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))?;
-            let text = match media_type {
+            match media_type {
                 "text/csv" => outcome.chart.to_csv(),
-                _ => outcome.chart.to_svg(),
-            };
-            (
-                text,
-                JobResult::Experiment(ExperimentResult::from(&outcome)),
-            )
+                "image/svg+xml" => outcome.chart.to_svg(),
+                _ => {
+                    let result = ExperimentResult::from(&outcome);
+                    return Ok(Json(JobResult::Experiment(result)).into_response());
+                }
+            }
         }
         _ => unreachable!("the task has a figure"),
     };
-    if media_type == "application/json" {
-        return Ok(Json(result).into_response());
-    }
     let content_type = HeaderValue::from_static(media_type);
     Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
 }

@@ -118,7 +118,7 @@ impl OutputTensors {
     /// If `stop` is raised, scoring ends early: the answer then lacks examples and must not be sent.
     ///
     /// # Errors
-    /// [`Code::TOO_LARGE`] as soon as the tensors are longer than `bytes_max`.
+    /// [`Code::ANSWER_TOO_LONG`] as soon as the tensors are longer than `bytes_max`.
     pub fn of(
         predictor: &Predictor,
         parsed: &Parsed,

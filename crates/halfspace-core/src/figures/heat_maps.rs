@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::svg::{Text, begin, escaped};
 use super::words::number;
 
-/// Most cells of all maps together. In the worst case a cell takes eight bytes of the picture.
+/// Most cells of all maps together. A cell takes at most eleven bytes of the picture, in one long row or column.
 const CELLS_MAX: usize = 1 << 19;
 /// Most maps. More would be too small to see.
 const MAPS_MAX: usize = 3;

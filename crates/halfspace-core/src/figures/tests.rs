@@ -419,14 +419,28 @@ fn heat_maps_without_whole_rows_or_with_too_many_cells_are_refused() {
         }),
         "heat_maps/strongest"
     );
-    let mut checkered = maps(512, Vec::new());
-    for map in &mut checkered.maps {
-        map.values = (0..1 << 18)
-            .map(|at| f64::from((at ^ at >> 9) & 1))
-            .collect();
+}
+
+#[test]
+fn a_cell_of_a_heat_map_takes_at_most_eleven_bytes() {
+    let cells = 1 << 19;
+    // No cell has the colour of its neighbours, so each is a stroke of its own.
+    for columns in [1, 2, 512, 1 << 18, cells] {
+        let sign = |at: usize| {
+            if (at / columns + at % columns).is_multiple_of(2) {
+                1.0
+            } else {
+                -1.0
+            }
+        };
+        let mut checkered = maps(columns, (0..cells).map(sign).collect());
+        checkered.maps.truncate(1);
+        let bytes = checkered.to_svg().expect("as many as allowed").len();
+        assert!(
+            (9 * cells..11 * cells).contains(&bytes),
+            "{columns} columns: {bytes} bytes"
+        );
     }
-    let bytes = checkered.to_svg().expect("as many as allowed").len();
-    assert!(bytes < 8 << 20, "{bytes} bytes");
 }
 
 fn numbers() -> impl Strategy<Value = f64> {

@@ -114,8 +114,8 @@ impl Source {
             .collect()
     }
 
-    /// The modules of the file's package, and the place of the file's module among them. `main.rs`, `lib.rs`
-    /// and the formats have none.
+    /// The modules of the file's package, and the place of the file's module among them. `main.rs`, `lib.rs` and
+    /// packages without an order have none.
     fn module(&self) -> Option<(&'static [&'static str], usize)> {
         PACKAGES.iter().find_map(|(folder, modules)| {
             let below = self.path.strip_prefix(folder)?;

@@ -345,15 +345,32 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
 
 impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
+        use FormatErrorKind as Kind;
+        // Kinds that a client mends alike have one code.
         let code = match error.kind {
+            Kind::Syntax | Kind::BadCoding => Code::SYNTAX,
+            Kind::Schema => Code::SCHEMA,
+            Kind::OutOfRange => Code::OUT_OF_RANGE,
+            Kind::UnequalLength | Kind::WrongShape => Code::WRONG_SHAPE,
+            Kind::EmptyData => Code::EMPTY_DATA,
+            Kind::BadBit | Kind::BadValue | Kind::BadBase64 => Code::BAD_VALUE,
+            Kind::NotBoolean => Code::WRONG_DATA,
+            Kind::BadLabel | Kind::MixedLabels | Kind::MixedLines => Code::BAD_LABEL,
+            Kind::BadIndex | Kind::IndexOrder => Code::BAD_INDEX,
+            Kind::Unsupported => Code::UNSUPPORTED,
+            Kind::BadOption => Code::BAD_OPTION,
+            Kind::TableOption => Code::TABLE_OPTION,
+            Kind::TooLarge { .. } => Code::TOO_LARGE,
+            Kind::TooDeep { .. } => Code::TOO_DEEP,
+            Kind::Truncated => Code::TRUNCATED,
+            Kind::UnknownCoding => Code::UNSUPPORTED_MEDIA_TYPE,
+            Kind::Io | Kind::NotYet => Code::UNREADABLE,
+            Kind::NotReserved => Code::QUOTA_FULL,
             // An error of the service's disk is not a fault of the body, so it has no place there.
-            FormatErrorKind::Spool(kind) => {
+            Kind::Spool(kind) => {
                 return StoreError::from(io::Error::new(kind, error.detail)).into();
             }
-            FormatErrorKind::NoMemory(full) => return full.into(),
-            FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
-            FormatErrorKind::Io | FormatErrorKind::NotYet => Code::UNREADABLE,
-            kind => Code::find(kind.code()).unwrap_or(Code::SYNTAX),
+            Kind::NoMemory(full) => return full.into(),
         };
         let summary = error.to_string();
         Self::new(code, summary).with(placed(error.place, error.detail))

@@ -1,6 +1,6 @@
 //! Errors in bodies of data, with the place of the fault in the body.
 //!
-//! This module does not know HTTP. The HTTP layer maps [`FormatErrorKind`] to a status.
+//! This module does not know HTTP. The HTTP layer maps each [`FormatErrorKind`] to a code.
 
 use std::fmt;
 use std::io;
@@ -67,7 +67,6 @@ impl fmt::Display for Place {
 
 /// Kind of a fault in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FormatErrorKind {
     /// The text does not follow the format's grammar.
     Syntax,
@@ -151,33 +150,6 @@ impl FormatErrorKind {
                 | Self::Spool(_)
                 | Self::NoMemory(_)
         )
-    }
-
-    /// The stable name of the error in answers. Kinds that a client mends alike have one name.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Syntax | Self::BadCoding => "syntax",
-            Self::Schema => "schema",
-            Self::OutOfRange => "out-of-range",
-            Self::UnequalLength | Self::WrongShape => "wrong-shape",
-            Self::EmptyData => "empty-data",
-            Self::BadBit | Self::BadValue | Self::BadBase64 => "bad-value",
-            Self::NotBoolean => "wrong-data",
-            Self::BadLabel | Self::MixedLabels | Self::MixedLines => "bad-label",
-            Self::BadIndex | Self::IndexOrder => "bad-index",
-            Self::Unsupported => "unsupported",
-            Self::BadOption => "bad-option",
-            Self::TableOption => "table-option",
-            Self::TooLarge { .. } => "too-large",
-            Self::TooDeep { .. } => "too-deep",
-            Self::Truncated => "truncated",
-            Self::UnknownCoding => "unsupported-media-type",
-            Self::Io => "io",
-            Self::NotYet => "not-yet",
-            Self::NotReserved => "quota-full",
-            Self::Spool(_) => "spool",
-            Self::NoMemory(_) => "no-memory",
-        }
     }
 }
 

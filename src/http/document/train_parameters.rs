@@ -132,50 +132,13 @@ fn learner_parameter(name: &str) -> path::Parameter {
 
 /// The effect, range and default of a parameter.
 fn meaning(parameter: &Parameter) -> String {
+    let (range, default) = (parameter.kind.range(), parameter.kind.default_text());
+    let (first, rest) = range.split_at(1);
     let effect = parameter.description;
-    let (range, default) = match &parameter.kind {
-        ParameterKind::Flag { default } => ("`true` or `false`".to_owned(), default.to_string()),
-        ParameterKind::Choice { options, default } => {
-            let options: Vec<_> = options.iter().map(|name| format!("`{name}`")).collect();
-            (options.join(" or "), format!("`{default}`"))
-        }
-        ParameterKind::Number {
-            minimum,
-            at_most,
-            default,
-        } => {
-            let range = format!("A number {minimum} and at most {at_most}");
-            (range, default.to_string())
-        }
-        ParameterKind::Count {
-            minimum,
-            maximum,
-            default,
-        } => {
-            let range = format!("A whole number from {minimum} to {maximum}");
-            (range, (*default).to_owned())
-        }
-        ParameterKind::Decimal { default } => {
-            ("A decimal above 0".to_owned(), (*default).to_owned())
-        }
-        ParameterKind::Factor { default } => {
-            let range = "A decimal above 1 and at most 2^32".to_owned();
-            (range, default.to_string())
-        }
-        ParameterKind::Bits => ("A bit string of length n".to_owned(), "random".to_owned()),
-        ParameterKind::Weights {
-            at_least,
-            at_most,
-            default,
-        } => {
-            let range = format!(
-                "A number from {at_least} to {at_most}, or one number per weight, separated by \
-                 commas"
-            );
-            (range, default.to_string())
-        }
-    };
-    format!("{effect} {range}. Default: {default}.")
+    format!(
+        "{effect} {}{rest}. Default: {default}.",
+        first.to_uppercase()
+    )
 }
 
 /// A schema that admits the values of every learner. A parameter of several kinds is a text.

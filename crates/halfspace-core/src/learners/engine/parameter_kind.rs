@@ -207,11 +207,10 @@ impl ParameterKind {
                 let Some(value) = value else {
                     return Ok(Setting::Number(*default));
                 };
+                let wrong = || format!("{value} is not {}", self.range());
                 let in_range = |x: &f64| minimum.admits(*x) && x <= at_most;
                 let number = value.as_f64().filter(in_range);
-                number.map(Setting::Number).ok_or_else(|| {
-                    format!("{value} is not a number {minimum} and at most {at_most}")
-                })
+                number.map(Setting::Number).ok_or_else(wrong)
             }
             Self::Count {
                 minimum, maximum, ..
@@ -219,10 +218,9 @@ impl ParameterKind {
                 let Some(value) = value else {
                     return Ok(Setting::Count(None));
                 };
+                let wrong = || format!("{value} is not {}", self.range());
                 let count = value.as_u64().filter(|c| (minimum..=maximum).contains(&c));
-                count.map(|c| Setting::Count(Some(c))).ok_or_else(|| {
-                    format!("{value} is not a whole number from {minimum} to {maximum}")
-                })
+                count.map(|c| Setting::Count(Some(c))).ok_or_else(wrong)
             }
             Self::Decimal { .. } => match value {
                 None => Ok(Setting::Decimal(None)),
@@ -244,6 +242,41 @@ impl ParameterKind {
                 None => Ok(Setting::Weights(Weights::Each(*default))),
                 Some(value) => read_weights(value, *at_least, *at_most),
             },
+        }
+    }
+
+    /// The values that the parameter takes, in words.
+    pub fn range(&self) -> String {
+        match self {
+            Self::Flag { .. } => "`true` or `false`".to_owned(),
+            Self::Choice { options, .. } => format!("`{}`", options.join("` or `")),
+            Self::Number {
+                minimum, at_most, ..
+            } => format!("a number {minimum} and at most {at_most}"),
+            Self::Count {
+                minimum, maximum, ..
+            } => format!("a whole number from {minimum} to {maximum}"),
+            Self::Decimal { .. } => "a decimal above 0".to_owned(),
+            Self::Factor { .. } => "a decimal above 1 and at most 2^32".to_owned(),
+            Self::Bits => "a bit string of length n".to_owned(),
+            Self::Weights {
+                at_least, at_most, ..
+            } => format!(
+                "a number from {at_least} to {at_most}, or one number per weight, separated by commas"
+            ),
+        }
+    }
+
+    /// The default in words.
+    pub fn default_text(&self) -> String {
+        match self {
+            Self::Flag { default } => default.to_string(),
+            Self::Choice { default, .. } => format!("`{default}`"),
+            Self::Number { default, .. }
+            | Self::Factor { default }
+            | Self::Weights { default, .. } => default.to_string(),
+            Self::Count { default, .. } | Self::Decimal { default } => (*default).to_owned(),
+            Self::Bits => "random".to_owned(),
         }
     }
 
@@ -297,14 +330,10 @@ impl ParameterKind {
                 ]})
             }
         };
-        let text = match self {
-            Self::Count { default, .. } | Self::Decimal { default } => {
-                format!("{description} Default: {default}.")
-            }
-            Self::Bits => format!("{description} Default: random."),
-            _ => description.to_owned(),
+        schema["description"] = match self.is_nullable() {
+            true => json!(format!("{description} Default: {}.", self.default_text())),
+            false => json!(description),
         };
-        schema["description"] = json!(text);
         schema
     }
 }

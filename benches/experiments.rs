@@ -25,8 +25,8 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["points", figure, ..] => points(figure),
-        ["csv", figure, ..] => print!("{}", compute(&experiment(figure), cores()).0.to_csv()),
-        ["svg", figure, ..] => print!("{}", compute(&experiment(figure), cores()).0.to_svg()),
+        ["csv", figure, ..] => print!("{}", compute(&experiment(figure), cores()).0.chart.to_csv()),
+        ["svg", figure, ..] => print!("{}", compute(&experiment(figure), cores()).0.chart.to_svg()),
         _ => whole(),
     }
 }

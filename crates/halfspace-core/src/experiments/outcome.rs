@@ -74,14 +74,4 @@ impl ExperimentOutcome {
     pub fn is_partial(&self) -> bool {
         self.runs < self.runs_planned
     }
-
-    /// The chart as a CSV table.
-    pub fn to_csv(&self) -> String {
-        self.chart.to_csv()
-    }
-
-    /// The chart as an SVG picture.
-    pub fn to_svg(&self) -> String {
-        self.chart.to_svg()
-    }
 }

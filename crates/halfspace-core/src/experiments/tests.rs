@@ -365,7 +365,7 @@ fn experiment_result_does_not_depend_on_the_order_of_parts() {
     );
     let nothing = experiment.gather(&vec![None; experiment.parts() as usize]);
     assert_eq!(nothing.runs, 0);
-    assert!(nothing.to_svg().ends_with("</svg>\n"));
+    assert!(nothing.chart.to_svg().ends_with("</svg>\n"));
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn chart_csv_has_a_line_for_each_point_curve_and_mark() {
         learners: names(&["directed-drift", "directed-drift-sync"]),
         ..sweep()
     });
-    let table = found.to_csv();
+    let table = found.chart.to_csv();
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines[0], "kind,label,x,y,low,high,runs,censored");
     assert!(

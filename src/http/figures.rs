@@ -3,17 +3,19 @@
 //! Clients without a library for pictures, such as the console, get theirs from here, so all pictures of the project
 //! look alike. The kinds of figures and their limits are in [`halfspace_core::figures`].
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::IntoResponse;
-use halfspace_core::figures::Drawing;
+use bytes::Bytes;
+use halfspace_core::figures::{Drawing, DrawingError};
+use halfspace_core::memory;
 use halfspace_formats::{ParseLimits, json};
 
 use crate::http::app_state::App;
 use crate::http::document::declared::{ANSWERED, BODY, problems};
-use crate::http::extract::body::Effort;
+use crate::http::extract::body::{Effort, RequestMemory};
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::{Caller, NoQuery};
 use crate::http::problem::{Code, FieldError, Problem};
@@ -36,26 +38,57 @@ pub async fn draw_figure(
     body.limits.body_bytes_max = app.limits.answer_bytes_max;
     body.limits.body_limit_name = "answer_bytes_max";
     let limits = body.limits.clone();
-    // The picture may be longer than the body, so the grant of the body covers the drawing too.
-    let svg = body.read(&app, Effort::Unknown, move |reader| drawn(reader, &limits));
-    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg.await?))
+    let memory = RequestMemory::of(&body.parts);
+    let drawing = move |reader: &mut dyn Read| drawn(&mut Asking(reader), &limits);
+    let text = body.read(&app, Effort::Unknown, drawing).await?;
+    let picture = Bytes::from_owner(HeldPicture {
+        text,
+        _memory: memory,
+    });
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], picture))
 }
 
 fn drawn(reader: &mut dyn Read, limits: &ParseLimits) -> Result<String, Problem> {
     let drawing: Drawing = json::from_reader(reader, limits)?;
-    let svg = drawing.to_svg().map_err(|error| {
-        let (code, pointer) = match error.place.as_str() {
-            "" => (Code::SCHEMA, String::new()),
-            place => (Code::OUT_OF_RANGE, format!("/{place}")),
-        };
-        Problem::at(code, FieldError::at_pointer(pointer, error.reason))
-    })?;
-    let (bytes, bytes_max) = (svg.len(), limits.body_bytes_max);
-    if bytes as u64 > bytes_max {
-        let detail = format!(
-            "The picture takes {bytes} bytes, more than answer_bytes_max: {bytes_max}. Describe fewer points."
-        );
-        return Err(Problem::new(Code::ANSWER_TOO_LONG, detail));
+    let bytes_max = usize::try_from(limits.body_bytes_max).unwrap_or(usize::MAX);
+    drawing.to_svg(bytes_max).map_err(|error| match error {
+        DrawingError::Refused { place, reason } if place.is_empty() => {
+            Problem::at(Code::SCHEMA, FieldError::at_pointer(place, reason))
+        }
+        DrawingError::Refused { place, reason } => {
+            let pointer = format!("/{place}");
+            Problem::at(Code::OUT_OF_RANGE, FieldError::at_pointer(pointer, reason))
+        }
+        DrawingError::TooLong { bytes_max } => {
+            let detail = format!(
+                "The picture takes more bytes than answer_bytes_max: {bytes_max}. Describe fewer points, or shorten \
+                 the title, labels and notes."
+            );
+            Problem::new(Code::ANSWER_TOO_LONG, detail)
+        }
+        DrawingError::NoMemory(full) => full.into(),
+    })
+}
+
+/// Asks for memory before each piece of the body, because the parsed figure, whose lists double, takes several times
+/// the bytes of its text.
+struct Asking<'a>(&'a mut dyn Read);
+
+impl Read for Asking<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        memory::need_to_double().map_err(io::Error::other)?;
+        self.0.read(buffer)
     }
-    Ok(svg)
+}
+
+/// A picture whose memory is held until it is sent, because a client may read slowly.
+struct HeldPicture {
+    text: String,
+    _memory: RequestMemory,
+}
+
+impl AsRef<[u8]> for HeldPicture {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
 }

@@ -143,3 +143,21 @@ async fn a_figure_that_takes_more_than_an_answer_is_refused() {
         assert!(detail.contains("answer_bytes_max"), "{detail}");
     }
 }
+
+#[tokio::test]
+async fn drawing_takes_its_memory_from_the_budget() {
+    let service = Service::with(&["--memory-bytes-max", "134217728"]).await;
+    // Each text of three bytes is parsed into a string of 24 bytes in a list that doubles.
+    let notes = vec![""; 4 << 20];
+    let figure = json!({"bars": {"title": "", "axis": "", "bars": [], "notes": notes}});
+    let answer = service.post_json(FIGURES, &figure).await;
+    assert_eq!(answer.problem(413), "too-large");
+    let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("memory_bytes_max"), "{detail}");
+    let title = "&".repeat(5 << 20);
+    let figure = json!({"bars": {"title": title, "axis": "", "bars": []}});
+    let answer = service.post_json(FIGURES, &figure).await;
+    assert_eq!(answer.problem(422), "answer-too-long");
+    let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("shorten the title"), "{detail}");
+}

@@ -1,12 +1,12 @@
 //! A bar chart, and its drawing as SVG text. Bars below 0 are hollow, so they can be told apart without colour.
 
-use std::fmt::Write;
+use std::borrow::Cow;
 
 use serde::Deserialize;
 
 use super::axis::AxisExtent;
 use super::chart::Scale;
-use super::svg::{LINE, Text, WIDTH, begin, grid_line, line};
+use super::svg::{Drawn, LINE, Svg, Text, WIDTH, begin, grid_line, line};
 use super::words::{shortened, wrapped};
 
 /// Upper edge of the bars, in pixels.
@@ -57,80 +57,96 @@ pub struct Bar {
 }
 
 impl BarChart {
-    /// Draws the chart. The same chart always gives the same bytes.
+    /// The chart as an SVG picture. The same chart always gives the same bytes.
     pub fn to_svg(&self) -> String {
-        let labels: Vec<_> = self.bars.iter().map(|bar| label(&bar.label)).collect();
-        let values = || self.bars.iter().map(|bar| &*bar.text);
-        let left = 2.0 * MARGIN + widest(labels.iter().map(|label| &**label));
-        let right = WIDTH - 2.0 * MARGIN - widest(values());
+        Svg::unlimited(|svg| self.draw(svg))
+    }
+
+    pub(super) fn draw(&self, svg: &mut Svg) -> Drawn {
+        let left = 2.0 * MARGIN + widest(self.bars.iter().map(Bar::short_label));
+        let right = WIDTH - 2.0 * MARGIN - widest(self.bars.iter().map(Bar::short_text));
         let bottom = TOP + LINE * self.bars.len().max(1) as f64 + 6.0;
-        let notes: Vec<_> = self
-            .notes
-            .iter()
-            .map(|note| shortened(note, NOTE_CHARACTERS_MAX))
-            .collect();
-        let notes: Vec<_> = notes
-            .iter()
-            .flat_map(|note| wrapped(note, NOTE_CHARACTERS))
-            .collect();
-        let height = bottom + 72.0 + LINE * notes.len() as f64;
-        let told = labels
-            .iter()
-            .zip(values())
-            .map(|(label, value)| format!(" {label}: {value}."));
-        let mut svg = begin(
-            height,
-            &self.title,
-            &format!("Bars, {}:{}", self.axis, told.collect::<String>()),
-        );
+        let mut lines = 0;
+        self.each_line(|_, _| {
+            lines += 1;
+            Ok(())
+        })?;
+        let height = bottom + 72.0 + LINE * lines as f64;
+        begin(svg, height, &self.title, |svg| self.describe(svg))?;
         let title = Text::new(MARGIN, TOP - 20.0).with(" font-size=\"16\" font-weight=\"bold\"");
-        title.write(&mut svg, &self.title);
+        title.write(svg, &self.title)?;
         let ends = self.bars.iter().flat_map(|bar| {
             let places = [Some(bar.value), bar.low, bar.high, bar.before];
             places.into_iter().flatten()
         });
         let ends = ends.chain([0.0]);
         let extent = AxisExtent::new(Scale::Linear, ends, std::iter::empty(), (left, right));
-        ticks(&mut svg, &extent, bottom);
+        ticks(svg, &extent, bottom)?;
         let zero = extent.pixel(0.0);
-        for (at, (bar, label)) in self.bars.iter().zip(&labels).enumerate() {
+        for (at, bar) in self.bars.iter().enumerate() {
             let middle = TOP + LINE * (at as f64 + 0.5) + 3.0;
             Text::new(left - 8.0, middle + 4.5)
                 .with(" text-anchor=\"end\"")
-                .write(&mut svg, label);
+                .write(svg, bar.short_label())?;
             Text::new(WIDTH - MARGIN, middle + 4.5)
                 .with(" text-anchor=\"end\"")
-                .write(&mut svg, &bar.text);
-            rectangle(
-                &mut svg,
-                (zero, extent.pixel(bar.value)),
-                middle,
-                bar.value < 0.0,
-            );
-            if let (Some(low), Some(high)) = (bar.low, bar.high) {
-                interval(&mut svg, (extent.pixel(low), extent.pixel(high)), middle);
-            }
-            if let Some(before) = bar.before {
-                let x = extent.pixel(before);
-                let (from, to) = ((x, middle - 8.0), (x, middle + 8.0));
-                line(
-                    &mut svg,
-                    from,
-                    to,
-                    " class=\"before\" stroke=\"#d55e00\" stroke-width=\"2\"",
-                );
-            }
+                .write(svg, bar.short_text())?;
+            bar.draw(svg, &extent, middle)?;
         }
-        line(&mut svg, (zero, TOP), (zero, bottom), " stroke=\"#000\"");
+        line(svg, (zero, TOP), (zero, bottom), " stroke=\"#000\"")?;
         let below =
             Text::new(f64::midpoint(left, right), bottom + 40.0).with(" text-anchor=\"middle\"");
-        below.write(&mut svg, &self.axis);
-        for (at, note) in notes.iter().enumerate() {
+        below.write(svg, &self.axis)?;
+        self.each_line(|at, note| {
             let note_line = Text::new(MARGIN, bottom + 66.0 + LINE * at as f64);
-            note_line.with(" font-size=\"12\"").write(&mut svg, note);
+            note_line.with(" font-size=\"12\"").write(svg, note)
+        })?;
+        svg.push_str("</svg>\n")
+    }
+
+    fn describe(&self, svg: &mut Svg) -> Drawn {
+        svg.escaped(format_args!("Bars, {}:", self.axis))?;
+        self.bars.iter().try_for_each(|bar| {
+            let (label, text) = (bar.short_label(), &bar.text);
+            svg.escaped(format_args!(" {label}: {text}."))
+        })
+    }
+
+    /// Calls a function with each line of the notes and its number.
+    fn each_line(&self, mut draw: impl FnMut(usize, &str) -> Drawn) -> Drawn {
+        let mut count = 0;
+        for note in &self.notes {
+            for line in wrapped(&shortened(note, NOTE_CHARACTERS_MAX), NOTE_CHARACTERS) {
+                draw(count, line)?;
+                count += 1;
+            }
         }
-        svg.push_str("</svg>\n");
-        svg
+        Ok(())
+    }
+}
+
+impl Bar {
+    fn short_label(&self) -> Cow<'_, str> {
+        in_columns(&self.label, LABEL_COLUMNS)
+    }
+
+    fn short_text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.text)
+    }
+
+    fn draw(&self, svg: &mut Svg, extent: &AxisExtent, middle: f64) -> Drawn {
+        let ends = (extent.pixel(0.0), extent.pixel(self.value));
+        rectangle(svg, ends, middle, self.value < 0.0)?;
+        if let (Some(low), Some(high)) = (self.low, self.high) {
+            interval(svg, (extent.pixel(low), extent.pixel(high)), middle)?;
+        }
+        let Some(before) = self.before else {
+            return Ok(());
+        };
+        let x = extent.pixel(before);
+        let (from, to) = ((x, middle - 8.0), (x, middle + 8.0));
+        let style = " class=\"before\" stroke=\"#d55e00\" stroke-width=\"2\"";
+        line(svg, from, to, style)
     }
 }
 
@@ -141,58 +157,60 @@ fn columns(text: &str) -> usize {
 }
 
 /// The width of the widest text, in pixels.
-fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
-    CHARACTER * texts.map(columns).max().unwrap_or(0) as f64
+fn widest<'a>(texts: impl Iterator<Item = Cow<'a, str>>) -> f64 {
+    CHARACTER * texts.map(|text| columns(&text)).max().unwrap_or(0) as f64
 }
 
-fn label(text: &str) -> String {
+/// The text in at most so many columns.
+fn in_columns(text: &str, columns_max: usize) -> Cow<'_, str> {
     let is_narrow = columns(text) == text.chars().count();
     shortened(
         text,
         if is_narrow {
-            LABEL_COLUMNS
+            columns_max
         } else {
-            LABEL_COLUMNS / 2
+            columns_max / 2
         },
     )
 }
 
 /// Draws the grid and the numbers below. Numbers that would touch their neighbours are left out.
-fn ticks(svg: &mut String, extent: &AxisExtent, bottom: f64) {
+fn ticks(svg: &mut Svg, extent: &AxisExtent, bottom: f64) -> Drawn {
     let mut free_from = f64::NEG_INFINITY;
     for (value, text) in extent.ticks() {
         let x = extent.pixel(value);
-        grid_line(svg, (x, TOP), (x, bottom));
+        grid_line(svg, (x, TOP), (x, bottom))?;
         let half = 0.5 * CHARACTER * columns(&text) as f64 + 4.0;
         if x - half >= free_from {
             Text::new(x, bottom + 18.0)
                 .with(" text-anchor=\"middle\"")
-                .write(svg, &text);
+                .write(svg, &text)?;
             free_from = x + half;
         }
     }
+    Ok(())
 }
 
-fn rectangle(svg: &mut String, (from, to): (f64, f64), middle: f64, is_hollow: bool) {
+fn rectangle(svg: &mut Svg, (from, to): (f64, f64), middle: f64, is_hollow: bool) -> Drawn {
     let fill = if is_hollow { "#fff" } else { "#444" };
-    // `writeln!` into a `String` cannot fail.
-    let _ = writeln!(
+    writeln!(
         svg,
         "<rect class=\"bar\" x=\"{:.2}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{THICKNESS}\" \
          fill=\"{fill}\" stroke=\"#000\"/>",
         from.min(to),
         middle - 0.5 * THICKNESS,
         (to - from).abs()
-    );
+    )
 }
 
 /// Draws an interval over a bar. A white edge shows the line on the dark bar.
-fn interval(svg: &mut String, (low, high): (f64, f64), middle: f64) {
+fn interval(svg: &mut Svg, (low, high): (f64, f64), middle: f64) -> Drawn {
     let cap = |x| ((x, middle - 4.0), (x, middle + 4.0));
     let edge = " stroke=\"#fff\" stroke-width=\"3\"";
     for style in [edge, " class=\"interval\" stroke=\"#000\""] {
         for (from, to) in [cap(low), cap(high), ((low, middle), (high, middle))] {
-            line(svg, from, to, style);
+            line(svg, from, to, style)?;
         }
     }
+    Ok(())
 }

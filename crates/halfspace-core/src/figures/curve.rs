@@ -1,6 +1,7 @@
-//! Curves in pixels: thinned without a visible change, clipped to the frame, and written as SVG.
+//! Curves in pixels: thinned without a visible change, clipped to the frame, and written as SVG. Each step passes the
+//! points on one by one, so a long curve takes no memory here.
 
-use std::fmt::Write;
+use super::svg::{Drawn, Svg};
 
 /// A position, in pixels.
 type Place = (f64, f64);
@@ -8,29 +9,49 @@ type Place = (f64, f64);
 /// Thins a curve without a visible change.
 ///
 /// At most four points remain per column of pixels: the first, the last, the highest and the lowest.
-pub fn thinned(places: impl Iterator<Item = Place>) -> Vec<Place> {
-    let mut kept: Vec<Place> = Vec::new();
-    let mut column: Vec<Place> = Vec::new();
-    for place in places {
-        let is_next = column
-            .first()
-            .is_some_and(|first| first.0.floor() != place.0.floor());
-        if is_next {
-            keep(&mut kept, &mut column);
-        }
-        column.push(place);
-        if column.len() == 1 << 12 {
-            let mut fewer = Vec::new();
-            keep(&mut fewer, &mut column);
-            column = fewer;
-        }
+pub fn thinned(places: impl Iterator<Item = Place>) -> impl Iterator<Item = Place> {
+    Thinned {
+        places,
+        column: Vec::new(),
+        kept: Vec::new().into_iter(),
     }
-    keep(&mut kept, &mut column);
-    kept
 }
 
-/// Moves the first, last, highest and lowest point of a column to `kept` and clears the column.
-fn keep(kept: &mut Vec<Place>, column: &mut Vec<Place>) {
+struct Thinned<I> {
+    places: I,
+    /// The points of the present column of pixels.
+    column: Vec<Place>,
+    /// What remains of the column before.
+    kept: std::vec::IntoIter<Place>,
+}
+
+impl<I: Iterator<Item = Place>> Iterator for Thinned<I> {
+    type Item = Place;
+
+    fn next(&mut self) -> Option<Place> {
+        loop {
+            if let Some(kept) = self.kept.next() {
+                return Some(kept);
+            }
+            let Some(place) = self.places.next() else {
+                self.kept = extremes(&mut self.column);
+                return self.kept.next();
+            };
+            let first = self.column.first();
+            if first.is_some_and(|first| first.0.floor() != place.0.floor()) {
+                self.kept = extremes(&mut self.column);
+            }
+            self.column.push(place);
+            if self.column.len() == 1 << 12 {
+                let fewer = extremes(&mut self.column);
+                self.column.extend(fewer);
+            }
+        }
+    }
+}
+
+/// The first, last, highest and lowest point of a column, which is empty afterwards.
+fn extremes(column: &mut Vec<Place>) -> std::vec::IntoIter<Place> {
     let extreme = |is_better: fn(f64, f64) -> bool| {
         let better = |best: usize, at: usize| match is_better(column[at].1, column[best].1) {
             true => at,
@@ -48,23 +69,19 @@ fn keep(kept: &mut Vec<Place>, column: &mut Vec<Place>) {
     let mut matters: Vec<usize> = matters.into_iter().flatten().collect();
     matters.sort_unstable();
     matters.dedup();
-    kept.extend(matters.into_iter().map(|at| column[at]));
+    let kept: Vec<Place> = matters.into_iter().map(|at| column[at]).collect();
     column.clear();
+    kept.into_iter()
 }
 
-/// The pieces of a curve that lie inside the rectangle between two corners.
-pub fn clipped(places: &[Place], least: Place, most: Place) -> Vec<Vec<Place>> {
-    let mut pieces: Vec<Vec<Place>> = Vec::new();
-    for ends in places.windows(2) {
-        let Some((from, to)) = within(ends[0], ends[1], least, most) else {
-            continue;
-        };
-        match pieces.last_mut() {
-            Some(piece) if piece.last() == Some(&from) => piece.push(to),
-            _ => pieces.push(vec![from, to]),
-        }
-    }
-    pieces
+/// The segments of a curve, as far as they lie inside the rectangle between two corners.
+pub fn clipped(
+    places: impl Iterator<Item = Place>,
+    least: Place,
+    most: Place,
+) -> impl Iterator<Item = (Place, Place)> {
+    let mut before = None;
+    places.filter_map(move |place| within(before.replace(place)?, place, least, most))
 }
 
 /// The part of a segment that lies inside the rectangle.
@@ -102,18 +119,51 @@ fn within(from: Place, to: Place, least: Place, most: Place) -> Option<(Place, P
     Some((at(enters), at(leaves)))
 }
 
+/// Writes the segments of a curve as lines. Segments that follow each other make one line.
+pub fn write_segments(
+    svg: &mut Svg,
+    segments: impl Iterator<Item = (Place, Place)>,
+    attributes: &str,
+) -> Drawn {
+    let mut reached = None;
+    for (from, to) in segments {
+        if reached != Some(from) {
+            if reached.is_some() {
+                end(svg, attributes)?;
+            }
+            begin(svg, from)?;
+        }
+        write!(svg, " {:.2},{:.2}", to.0, to.1)?;
+        reached = Some(to);
+    }
+    match reached {
+        Some(_) => end(svg, attributes),
+        None => Ok(()),
+    }
+}
+
 /// Writes a line through the points. A line needs at least two points, so nothing is written for fewer.
-pub fn write(svg: &mut String, places: &[Place], attributes: &str) {
-    if places.len() < 2 {
-        return;
+pub fn write(svg: &mut Svg, places: impl Iterator<Item = Place>, attributes: &str) -> Drawn {
+    let mut places = places.peekable();
+    let Some(first) = places.next() else {
+        return Ok(());
+    };
+    if places.peek().is_none() {
+        return Ok(());
     }
-    svg.push_str("<polyline points=\"");
-    for (at, (x, y)) in places.iter().enumerate() {
-        let space = if at > 0 { " " } else { "" };
-        // `write!` into a `String` cannot fail.
-        let _ = write!(svg, "{space}{x:.2},{y:.2}");
+    begin(svg, first)?;
+    for (x, y) in places {
+        write!(svg, " {x:.2},{y:.2}")?;
     }
-    let _ = writeln!(svg, "\" fill=\"none\"{attributes}/>");
+    end(svg, attributes)
+}
+
+fn begin(svg: &mut Svg, (x, y): Place) -> Drawn {
+    write!(svg, "<polyline points=\"{x:.2},{y:.2}")
+}
+
+fn end(svg: &mut Svg, attributes: &str) -> Drawn {
+    writeln!(svg, "\" fill=\"none\"{attributes}/>")
 }
 
 #[cfg(test)]
@@ -125,7 +175,7 @@ mod tests {
         let height = |at: u32| f64::from(at.wrapping_mul(2_654_435_761) % 1000) / 10.0;
         let places = (0..50_000_u32).map(|at| (f64::from(at) / 500.0, height(at)));
         let all: Vec<Place> = places.clone().collect();
-        let few = thinned(places);
+        let few: Vec<Place> = thinned(places).collect();
         assert!(few.len() <= 400, "{}", few.len());
         assert_eq!((few.first(), few.last()), (all.first(), all.last()));
         for column in 0..100 {
@@ -139,7 +189,7 @@ mod tests {
             assert_eq!(of(&all, f64::max, -1e9), of(&few, f64::max, -1e9));
         }
         let short = [(0.0, 1.0), (0.2, 3.0), (5.0, 2.0)];
-        assert_eq!(thinned(short.into_iter()), short);
+        assert_eq!(thinned(short.into_iter()).collect::<Vec<_>>(), short);
     }
 
     #[test]
@@ -151,11 +201,12 @@ mod tests {
             (8.0, 20.0),
             (8.0, 2.0),
         ];
-        let pieces = clipped(&places, (0.0, 0.0), (10.0, 10.0));
-        let expected = [
-            vec![(0.0, 5.0), (5.0, 5.0), (5.0, 10.0)],
-            vec![(8.0, 10.0), (8.0, 2.0)],
-        ];
-        assert_eq!(pieces, expected);
+        let written = Svg::unlimited(|svg| {
+            let segments = clipped(places.into_iter(), (0.0, 0.0), (10.0, 10.0));
+            write_segments(svg, segments, "")
+        });
+        let expected = ["0.00,5.00 5.00,5.00 5.00,10.00", "8.00,10.00 8.00,2.00"]
+            .map(|points| format!("<polyline points=\"{points}\" fill=\"none\"/>\n"));
+        assert_eq!(written, expected.concat());
     }
 }

@@ -1,12 +1,8 @@
 //! Heat maps side by side: a value per cell, blue above zero and orange below, stronger for larger values.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
 use serde::Deserialize;
-use thiserror::Error;
 
-use super::svg::{Text, begin, escaped};
+use super::svg::{DrawingError, Drawn, Svg, Text, begin};
 use super::words::number;
 
 /// Most cells of all maps together. A cell takes at most eleven bytes of the picture, in one long row or column.
@@ -20,7 +16,7 @@ const GAP: f64 = 32.0;
 const LEFT: f64 = 16.0;
 const TOP: f64 = 70.0;
 /// Strengths of a colour. Cells of one strength share an element of the picture.
-const STRENGTHS: i32 = 16;
+const STRENGTHS: i8 = 16;
 /// The colours of zero, of the largest values and of the smallest, after the palette of Okabe and Ito (2008).
 const ZERO: [u8; 3] = [0xf1, 0xf3, 0xf6];
 const ABOVE: [u8; 3] = [0x00, 0x72, 0xb2];
@@ -54,46 +50,25 @@ pub struct HeatMap {
     pub values: Vec<f64>,
 }
 
-/// The reason why a figure cannot be drawn.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{reason}")]
-pub struct DrawingError {
-    /// Where in the document of the figure the reason stands, such as `heat_maps/maps/0/columns`. Empty for the whole.
-    pub place: String,
-    /// The reason.
-    pub reason: String,
-}
-
-impl DrawingError {
-    pub(super) fn at(place: impl Into<String>, reason: String) -> Self {
-        let place = place.into();
-        Self { place, reason }
-    }
-}
-
 impl HeatMaps {
-    /// The maps as an SVG picture. The same maps always give the same bytes.
-    ///
-    /// # Errors
-    /// There is no map or more than three, a map has no whole rows, or there are too many cells.
-    pub fn to_svg(&self) -> Result<String, DrawingError> {
-        self.check()?;
+    pub(super) fn draw(&self, svg: &mut Svg) -> Drawn {
         let strongest = self.strongest.unwrap_or_else(|| self.largest());
-        let told = self.maps.iter().map(HeatMap::told).collect::<String>();
-        let words = format!("Blue cells are above 0, orange cells below.{told}");
-        let mut svg = begin(TOP + SIDE + LEFT, &self.title, &words);
+        begin(svg, TOP + SIDE + LEFT, &self.title, |svg| {
+            svg.push_str("Blue cells are above 0, orange cells below.")?;
+            self.maps.iter().try_for_each(|map| map.describe(svg))
+        })?;
         let title = Text::new(LEFT, 30.0).with(" font-size=\"16\" font-weight=\"bold\"");
-        title.write(&mut svg, &self.title);
+        title.write(svg, &self.title)?;
         for (at, map) in self.maps.iter().enumerate() {
             let left = LEFT + (SIDE + GAP) * at as f64;
-            Text::new(left, TOP - 10.0).write(&mut svg, &map.label);
-            map.draw(&mut svg, left, strongest);
+            Text::new(left, TOP - 10.0).write(svg, &map.label)?;
+            map.draw(svg, left, strongest)?;
         }
-        svg.push_str("</svg>\n");
-        Ok(svg)
+        svg.push_str("</svg>\n")
     }
 
-    fn check(&self) -> Result<(), DrawingError> {
+    /// Refuses no map or more than three, a map without whole rows, and too many cells.
+    pub(super) fn check(&self) -> Drawn {
         if !(1..=MAPS_MAX).contains(&self.maps.len()) {
             let told = format!(
                 "a picture has 1 to {MAPS_MAX} maps, not {}",
@@ -133,78 +108,78 @@ impl HeatMap {
         self.values.len() / self.columns
     }
 
-    /// The map in a sentence.
-    fn told(&self) -> String {
-        let least = self.values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = self
-            .values
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
-        let (rows, columns) = (self.rows(), self.columns);
-        let (least, most) = (number(least), number(most));
-        format!(
-            " {}: {rows} rows of {columns} values from {least} to {most}.",
-            self.label
-        )
+    /// Describes the map in a sentence.
+    fn describe(&self, svg: &mut Svg) -> Drawn {
+        let values = || self.values.iter().copied();
+        let least = values().fold(f64::INFINITY, f64::min);
+        let most = values().fold(f64::NEG_INFINITY, f64::max);
+        svg.escaped(format_args!(
+            " {}: {} rows of {} values from {} to {}.",
+            self.label,
+            self.rows(),
+            self.columns,
+            number(least),
+            number(most)
+        ))
     }
 
     /// Draws the map. A run of cells of one colour is one stroke.
-    fn draw(&self, svg: &mut String, left: f64, strongest: f64) {
+    fn draw(&self, svg: &mut Svg, left: f64, strongest: f64) -> Drawn {
         let (rows, columns) = (self.rows(), self.columns);
         let side = SIDE / rows.max(columns) as f64;
         let (width, height) = (side * columns as f64, side * rows as f64);
-        let mut strokes: BTreeMap<i32, String> = BTreeMap::new();
-        for (row, values) in self.values.chunks(columns).enumerate() {
-            let strengths = values.iter().map(|value| strength(*value, strongest));
-            let mut from = 0;
-            for run in strengths
-                .collect::<Vec<_>>()
-                .chunk_by(|one, other| one == other)
-            {
-                if run[0] != 0 {
-                    let strokes = strokes.entry(run[0]).or_default();
-                    // `write!` into a `String` cannot fail.
-                    let _ = write!(strokes, "M{from} {row}h{}", run.len());
-                }
-                from += run.len();
-            }
-        }
-        let _ = writeln!(
+        write!(
             svg,
             "<rect x=\"{left}\" y=\"{TOP}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{}\" \
              stroke=\"#777\"/>\n<g transform=\"translate({left} {TOP}) scale({side:.6}) translate(0 0.5)\" \
-             fill=\"none\" shape-rendering=\"crispEdges\"><title>{}</title>",
+             fill=\"none\" shape-rendering=\"crispEdges\"><title>",
             colour(0),
-            escaped(&self.label)
-        );
-        for (strength, strokes) in strokes {
-            let _ = writeln!(
-                svg,
-                "<path stroke=\"{}\" d=\"{strokes}\"/>",
-                colour(strength)
-            );
+        )?;
+        svg.escaped(format_args!("{}", self.label))?;
+        svg.push_str("</title>\n")?;
+        let strengths = self.values.iter().map(|value| strength(*value, strongest));
+        let strengths: Vec<i8> = strengths.collect();
+        for drawn in (-STRENGTHS..=STRENGTHS).filter(|drawn| *drawn != 0) {
+            if strengths.contains(&drawn) {
+                write!(svg, "<path stroke=\"{}\" d=\"", colour(drawn))?;
+                strokes(svg, &strengths, columns, drawn)?;
+                svg.push_str("\"/>\n")?;
+            }
         }
-        svg.push_str("</g>\n");
+        svg.push_str("</g>\n")
     }
 }
 
+/// Draws a stroke for each run of cells with this strength.
+fn strokes(svg: &mut Svg, strengths: &[i8], columns: usize, drawn: i8) -> Drawn {
+    for (row, strengths) in strengths.chunks(columns).enumerate() {
+        let mut from = 0;
+        for run in strengths.chunk_by(|one, other| one == other) {
+            if run[0] == drawn {
+                write!(svg, "M{from} {row}h{}", run.len())?;
+            }
+            from += run.len();
+        }
+    }
+    Ok(())
+}
+
 /// The strength of the colour of a value: 0 for zero alone, and below 0 for negative values.
-fn strength(value: f64, strongest: f64) -> i32 {
+fn strength(value: f64, strongest: f64) -> i8 {
     if value == 0.0 {
         // All values may be zero, and `strongest` with them.
         return 0;
     }
     let share = (value.abs() / strongest).min(1.0);
-    let strength = libm::ceil(share * f64::from(STRENGTHS)) as i32;
+    let strength = libm::ceil(share * f64::from(STRENGTHS)) as i8;
     if value < 0.0 { -strength } else { strength }
 }
 
-fn colour(strength: i32) -> String {
+fn colour(strength: i8) -> String {
     let end = if strength < 0 { BELOW } else { ABOVE };
     let channel = |at: usize| {
         let (from, to) = (i32::from(ZERO[at]), i32::from(end[at]));
-        from + (to - from) * strength.abs() / STRENGTHS
+        from + (to - from) * i32::from(strength.abs()) / i32::from(STRENGTHS)
     };
     format!("#{:02x}{:02x}{:02x}", channel(0), channel(1), channel(2))
 }

@@ -1,7 +1,7 @@
 //! The colours, shapes and dashes of series, curves and marks. Shapes and dashes suffice to tell them apart without
 //! colour.
 
-use std::fmt::Write;
+use super::svg::{Drawn, Svg};
 
 /// Dark colours after the palette of Okabe and Ito (2008), which colour-blind readers can distinguish.
 const COLOURS: [&str; 6] = [
@@ -89,7 +89,7 @@ impl SeriesStyle {
     }
 
     /// Draws the marker around a position.
-    pub fn marker(&self, svg: &mut String, (x, y): (f64, f64)) {
+    pub fn marker(&self, svg: &mut Svg, (x, y): (f64, f64)) -> Drawn {
         let fill = if self.is_filled { self.colour } else { "#fff" };
         let paint = format!(
             "fill=\"{fill}\" stroke=\"{}\" stroke-width=\"1.5\"",
@@ -102,21 +102,19 @@ impl SeriesStyle {
             3 => &[(0.0, -5.5), (5.5, 0.0), (0.0, 5.5), (-5.5, 0.0)],
             4 => &[(0.0, 5.5), (5.0, -3.5), (-5.0, -3.5)],
             _ => {
-                let _ = writeln!(
+                return writeln!(
                     svg,
                     "<circle class=\"point\" cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4.2\" {paint}/>"
                 );
-                return;
             }
         };
-        // `write!` into a `String` cannot fail.
-        let _ = write!(
+        write!(
             svg,
             "<path class=\"point\" transform=\"translate({x:.2} {y:.2})\" d=\"M"
-        );
+        )?;
         for (dx, dy) in corners {
-            let _ = write!(svg, "{dx},{dy} ");
+            write!(svg, "{dx},{dy} ")?;
         }
-        let _ = writeln!(svg, "Z\" {paint}/>");
+        writeln!(svg, "Z\" {paint}/>")
     }
 }

@@ -21,8 +21,9 @@ use serde::Deserialize;
 use bars::BarChart;
 use chart::Chart;
 use heat_maps::HeatMaps;
+use svg::{Drawn, Svg};
 
-pub use heat_maps::DrawingError;
+pub use svg::DrawingError;
 
 /// A figure to draw: exactly one of a chart, bars and heat maps.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -37,18 +38,23 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// The figure as an SVG picture.
+    /// The figure as an SVG picture of at most `bytes_max` bytes, in the memory that the grant of the work allows.
     ///
     /// # Errors
-    /// There is no figure or more than one, a heat map has no whole rows, or there are too many cells.
-    pub fn to_svg(&self) -> Result<String, DrawingError> {
+    /// There is no figure or more than one, a heat map has no whole rows, or there are too
+    /// many cells. The picture would be longer, or there is too little memory; the drawing ends there.
+    pub fn to_svg(&self, bytes_max: usize) -> Result<String, DrawingError> {
+        Svg::within(bytes_max, |svg| self.draw(svg))
+    }
+
+    fn draw(&self, svg: &mut Svg) -> Drawn {
         match (&self.chart, &self.bars, &self.heat_maps) {
-            (Some(chart), None, None) => Ok(chart.to_svg()),
-            (None, Some(bars), None) => Ok(bars.to_svg()),
-            (None, None, Some(maps)) => maps.to_svg().map_err(|error| {
-                let place = format!("heat_maps/{}", error.place);
-                DrawingError { place, ..error }
-            }),
+            (Some(chart), None, None) => chart.draw(svg),
+            (None, Some(bars), None) => bars.draw(svg),
+            (None, None, Some(maps)) => {
+                maps.check().map_err(|error| error.below("heat_maps"))?;
+                maps.draw(svg)
+            }
             _ => {
                 let told = "send exactly one of `chart`, `bars` and `heat_maps`";
                 Err(DrawingError::at("", told.to_owned()))

@@ -7,13 +7,17 @@ use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Drawing;
 use super::bars::{Bar, BarChart};
-use super::chart::{Axis, AxisMark, Chart, Curve, Point, Scale, Series, SeriesForm};
+use super::chart::{Axis, AxisMark, Chart, Curve, CurvePoint, Point, Scale, Series, SeriesForm};
 use super::heat_maps::{HeatMap, HeatMaps};
 use super::marker::SeriesStyle;
 use super::plot::*;
-use super::svg::WIDTH;
+use super::svg::{Svg, WIDTH};
+use super::{Drawing, DrawingError};
+use crate::memory::MemoryBudget;
+
+/// A limit that no picture of these tests reaches.
+const BYTES_MAX: usize = 1 << 24;
 
 /// An XML element with its name, attributes and text.
 #[derive(Debug)]
@@ -217,8 +221,8 @@ fn picture_description_states_the_numbers() {
 #[test]
 fn series_differ_by_marker_shape_and_dashes() {
     let shape = |at| {
-        let mut svg = String::new();
-        SeriesStyle::of_series(at).marker(&mut svg, (0.0, 0.0));
+        let look = SeriesStyle::of_series(at);
+        let svg = Svg::unlimited(|svg| look.marker(svg, (0.0, 0.0)));
         // The marker without its colour.
         let colour = svg
             .split("stroke=\"")
@@ -365,9 +369,7 @@ fn maps(columns: usize, values: Vec<f64>) -> HeatMaps {
 
 #[test]
 fn cells_of_a_heat_map_have_the_colour_of_their_value() {
-    let svg = maps(3, vec![2.0, 2.0, 0.0, -1.0, 1e-9, -2.0])
-        .to_svg()
-        .expect("whole rows");
+    let svg = drawn(maps(3, vec![2.0, 2.0, 0.0, -1.0, 1e-9, -2.0])).expect("whole rows");
     let all = elements(&svg);
     let strokes: Vec<_> = all
         .iter()
@@ -384,23 +386,15 @@ fn cells_of_a_heat_map_have_the_colour_of_their_value() {
     assert!(svg.contains("a &amp; b: 2 rows of 3 values from -2 to 2."));
     // The picture is legible without a value.
     assert!(
-        maps(1, vec![0.0])
-            .to_svg()
-            .is_ok_and(|svg| !svg.contains("NaN") && !svg.contains("<path"))
+        drawn(maps(1, vec![0.0])).is_ok_and(|svg| !svg.contains("NaN") && !svg.contains("<path"))
     );
 }
 
 #[test]
 fn heat_maps_without_whole_rows_or_with_too_many_cells_are_refused() {
-    let place = |maps: HeatMaps| {
-        let heat_maps = Some(maps);
-        let drawing = Drawing {
-            heat_maps,
-            ..Drawing::default()
-        };
-        drawing.to_svg().unwrap_err().place
-    };
-    assert_eq!(Drawing::default().to_svg().unwrap_err().place, "");
+    let place = |maps: HeatMaps| place(drawn(maps));
+    let nothing = Drawing::default().to_svg(BYTES_MAX);
+    assert!(matches!(nothing, Err(DrawingError::Refused { place, .. }) if place.is_empty()));
     assert_eq!(place(maps(2, vec![1.0; 3])), "heat_maps/maps/0/columns");
     assert_eq!(place(maps(0, vec![1.0; 3])), "heat_maps/maps/0/columns");
     assert_eq!(place(maps(2, vec![])), "heat_maps/maps/0/columns");
@@ -435,12 +429,138 @@ fn a_cell_of_a_heat_map_takes_at_most_eleven_bytes() {
         };
         let mut checkered = maps(columns, (0..cells).map(sign).collect());
         checkered.maps.truncate(1);
-        let bytes = checkered.to_svg().expect("as many as allowed").len();
+        let bytes = drawn(checkered).expect("as many as allowed").len();
         assert!(
             (9 * cells..11 * cells).contains(&bytes),
             "{columns} columns: {bytes} bytes"
         );
     }
+}
+
+/// The place of the part that has no picture.
+fn place(drawn: Result<String, DrawingError>) -> String {
+    match drawn {
+        Err(DrawingError::Refused { place, .. }) => place,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn drawn(maps: HeatMaps) -> Result<String, DrawingError> {
+    let drawing = Drawing {
+        heat_maps: Some(maps),
+        ..Drawing::default()
+    };
+    drawing.to_svg(BYTES_MAX)
+}
+
+/// Figures whose texts, lists and lines alone are longer than a picture of 1 MiB may be.
+fn figures_without_end() -> Vec<Drawing> {
+    let long = "& ".repeat(1 << 20);
+    let many = vec![String::new(); 1 << 18];
+    let point = |x: usize| CurvePoint {
+        x: (x % 2) as f64,
+        y: (x % 3) as f64,
+    };
+    let places: Vec<_> = (0..1 << 18).map(point).collect();
+    let bar = |text: &str| Bar {
+        label: text.to_owned(),
+        value: 1.0,
+        text: text.to_owned(),
+        low: None,
+        high: None,
+        before: None,
+    };
+    let map = |change: &dyn Fn(&mut HeatMaps)| {
+        let mut maps = maps(1, vec![1.0]);
+        change(&mut maps);
+        Drawing {
+            heat_maps: Some(maps),
+            ..Drawing::default()
+        }
+    };
+    let bars = |change: &dyn Fn(&mut BarChart)| {
+        let (title, axis) = (String::new(), String::new());
+        let (bars, notes) = (vec![bar("")], Vec::new());
+        let mut bars = BarChart {
+            title,
+            axis,
+            bars,
+            notes,
+        };
+        change(&mut bars);
+        Drawing {
+            bars: Some(bars),
+            ..Drawing::default()
+        }
+    };
+    let chart = |change: &dyn Fn(&mut Chart)| {
+        let mut chart = chart();
+        change(&mut chart);
+        Drawing {
+            chart: Some(chart),
+            ..Drawing::default()
+        }
+    };
+    vec![
+        map(&|maps| maps.title = long.clone()),
+        map(&|maps| maps.maps[0].label = long.clone()),
+        map(&|maps| maps.maps[0] = checkered()),
+        bars(&|bars| bars.title = long.clone()),
+        bars(&|bars| bars.axis = long.clone()),
+        bars(&|bars| bars.bars[0] = bar(&long)),
+        bars(&|bars| bars.bars = vec![bar("a"); 1 << 14]),
+        bars(&|bars| bars.notes = many.clone()),
+        chart(&|chart| chart.title = long.clone()),
+        chart(&|chart| chart.x.label = long.clone()),
+        chart(&|chart| chart.y.unit = long.clone()),
+        chart(&|chart| chart.series[0].label = long.clone()),
+        chart(&|chart| chart.theory[0].label = long.clone()),
+        chart(&|chart| chart.marks[0].label = long.clone()),
+        chart(&|chart| chart.notes[0] = long.clone()),
+        chart(&|chart| chart.notes = many.clone()),
+        chart(&|chart| chart.theory[0].points = places.clone()),
+        chart(&|chart| {
+            let points = places.iter().map(|place| Point::exact(place.x, place.y));
+            chart.series[0] = Series::new("long", points);
+        }),
+    ]
+}
+
+fn checkered() -> HeatMap {
+    let cell = |at: usize| ((at ^ at >> 9) & 1) as f64;
+    HeatMap {
+        label: String::new(),
+        columns: 512,
+        values: (0..1 << 18).map(cell).collect(),
+    }
+}
+
+#[test]
+fn drawing_ends_at_its_limit_and_holds_no_more_memory() {
+    const MIB: usize = 1 << 20;
+    for drawing in figures_without_end() {
+        let grant = MemoryBudget::new(64 << 20).try_take(0).expect("room");
+        let drawn = grant.within(|| drawing.to_svg(MIB));
+        let part = format!("{drawing:?}").chars().take(200).collect::<String>();
+        let too_long = DrawingError::TooLong { bytes_max: MIB };
+        assert_eq!(drawn, Err(too_long), "{part}");
+        // The text moves to a larger block, and both exist for a moment.
+        assert!(grant.peak() < 2 * MIB as u64, "{} {part}", grant.peak());
+    }
+}
+
+#[test]
+fn drawing_asks_for_the_memory_of_the_picture() {
+    let title = "a".repeat(4 << 20);
+    let drawing = Drawing {
+        chart: Some(Chart { title, ..chart() }),
+        ..Drawing::default()
+    };
+    let budget = MemoryBudget::new(6 << 20);
+    let grant = budget.try_take(0).expect("room");
+    let drawn = grant.within(|| drawing.to_svg(BYTES_MAX));
+    assert!(matches!(drawn, Err(DrawingError::NoMemory(_))), "{drawn:?}");
+    assert!(grant.peak() < 6 << 20, "{}", grant.peak());
 }
 
 fn numbers() -> impl Strategy<Value = f64> {

@@ -1,20 +1,24 @@
 //! The description of a chart for screen readers, and the notation of numbers in pictures.
 
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::fmt;
 
 use super::chart::{Axis, Chart, Point};
+use super::svg::{Drawn, Svg};
 
 /// The description of a longer series leaves out points at regular steps.
 const POINTS_TOLD_MAX: usize = 40;
 
 impl Axis {
     /// The title beside the axis: the label and the unit. A unit that repeats the label is left out.
-    pub fn title(&self) -> String {
-        if self.unit.is_empty() || self.unit == self.label {
-            self.label.clone()
-        } else {
-            format!("{} ({})", self.label, self.unit)
-        }
+    pub fn title(&self) -> impl fmt::Display {
+        fmt::from_fn(|to| {
+            to.write_str(&self.label)?;
+            if self.unit.is_empty() || self.unit == self.label {
+                return Ok(());
+            }
+            write!(to, " ({})", self.unit)
+        })
     }
 }
 
@@ -63,54 +67,56 @@ fn superscript(character: char) -> char {
 }
 
 /// A text of at most `characters` characters. If it is longer, it loses characters in the middle.
-pub fn shortened(text: &str, characters: usize) -> String {
+pub fn shortened(text: &str, characters: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= characters {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let head: String = text.chars().take(characters / 2).collect();
     let tail: String = text.chars().skip(count - (characters - 1) / 2).collect();
-    format!("{head}\u{2026}{tail}")
+    Cow::Owned(format!("{head}\u{2026}{tail}"))
 }
 
 /// Describes a chart in sentences with numbers.
-pub fn description(chart: &Chart) -> String {
-    let mut text = format!(
+pub fn describe(chart: &Chart, svg: &mut Svg) -> Drawn {
+    svg.escaped(format_args!(
         "From left to right: {}. Upwards: {}.",
         chart.x.title(),
         chart.y.title()
-    );
-    // `write!` into a `String` cannot fail.
+    ))?;
     for series in &chart.series {
         let count = series.points.len();
-        let _ = write!(text, " Measured, {}, {count} points:", series.label);
+        svg.escaped(format_args!(" Measured, {}, {count} points:", series.label))?;
         let step = count.div_ceil(POINTS_TOLD_MAX).max(1);
         let told = series.points.iter().enumerate();
         let told = told.filter(|(at, _)| at % step == 0 || at + 1 == count);
-        let points: Vec<String> = told.map(|(_, point)| spoken(point)).collect();
-        let _ = write!(text, " {}.", points.join("; "));
+        for (at, point) in told {
+            let joint = if at > 0 { ";" } else { "" };
+            svg.escaped(format_args!("{joint} {}", spoken(point)))?;
+        }
+        // The sentence of a series without points ends after a space too.
+        svg.push_str(if count == 0 { " ." } else { "." })?;
     }
     for curve in &chart.theory {
         let ends = (curve.points.first(), curve.points.last());
         if let (Some(from), Some(to)) = ends {
-            let _ = write!(
-                text,
+            svg.escaped(format_args!(
                 " Theory, {}: from {} at {} to {} at {}.",
                 curve.label,
                 number(from.y),
                 number(from.x),
                 number(to.y),
                 number(to.x)
-            );
+            ))?;
         }
     }
     for mark in &chart.marks {
-        let _ = write!(text, " Line at {}: {}.", number(mark.x), mark.label);
+        svg.escaped(format_args!(" Line at {}: {}.", number(mark.x), mark.label))?;
     }
     for note in &chart.notes {
-        let _ = write!(text, " {note}");
+        svg.escaped(format_args!(" {note}"))?;
     }
-    text
+    Ok(())
 }
 
 /// Describes a point in words.
@@ -126,18 +132,29 @@ fn spoken(point: &Point) -> String {
 }
 
 /// Splits a text at spaces into lines of at most `characters` characters. A line is longer only if a single word is.
-pub fn wrapped(text: &str, characters: usize) -> Vec<&str> {
-    let mut lines = Vec::new();
+pub fn wrapped(text: &str, characters: usize) -> impl Iterator<Item = &str> {
+    let mut spaces = text.match_indices(' ').map(|(at, _)| at);
     let (mut start, mut end) = (0, 0);
-    for (at, _) in text.match_indices(' ').chain([(text.len(), "")]) {
-        if text[start..at].chars().count() > characters && end > start {
-            lines.push(&text[start..end]);
-            start = end + 1;
+    let mut is_over = false;
+    std::iter::from_fn(move || {
+        while !is_over {
+            let next = spaces.next();
+            is_over = next.is_none();
+            let at = next.unwrap_or(text.len());
+            let line = &text[start..end];
+            let is_full = text[start..at].chars().count() > characters && end > start;
+            if is_full {
+                start = end + 1;
+            }
+            end = at;
+            if is_full {
+                return Some(line);
+            }
         }
-        end = at;
-    }
-    lines.push(&text[start.min(end)..end]);
-    lines
+        let rest = text.get(start.min(end)..end);
+        (start, end) = (usize::MAX, usize::MAX);
+        rest
+    })
 }
 
 #[cfg(test)]
@@ -184,9 +201,12 @@ mod tests {
 
     #[test]
     fn a_long_note_is_wrapped_between_words() {
-        let lines = wrapped("one two three four five", 9);
-        assert_eq!(lines, ["one two", "three", "four five"]);
-        assert_eq!(wrapped("", 9), [""]);
-        assert_eq!(wrapped("overlongword x", 4), ["overlongword", "x"]);
+        let lines = |text, characters| wrapped(text, characters).collect::<Vec<_>>();
+        assert_eq!(
+            lines("one two three four five", 9),
+            ["one two", "three", "four five"]
+        );
+        assert_eq!(lines("", 9), [""]);
+        assert_eq!(lines("overlongword x", 4), ["overlongword", "x"]);
     }
 }

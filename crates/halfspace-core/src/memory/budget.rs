@@ -487,12 +487,26 @@ pub fn check() -> Result<(), NoMemory> {
 /// # Errors
 /// Returns an error if the budget has too little free memory.
 pub fn need(bytes: u64) -> Result<(), NoMemory> {
+    need_beside(|used| used.saturating_add(bytes))
+}
+
+/// Asks for three times the bytes that the work on this thread has allocated, because a collection of unknown length
+/// doubles and both blocks exist while it moves. A reader asks so before each piece for a parser that does not ask.
+///
+/// # Errors
+/// Returns an error if the budget has too little free memory.
+pub fn need_to_double() -> Result<(), NoMemory> {
+    need_beside(|used| used.saturating_mul(3))
+}
+
+/// Grows the grant to what `needed` makes of the bytes that the work has allocated.
+fn need_beside(needed: impl FnOnce(u64) -> u64) -> Result<(), NoMemory> {
     CURRENT.with_borrow(|current| {
         let Some((grant, begun)) = current else {
             return Ok(());
         };
         let used = u64::try_from(thread_live() - begun).unwrap_or(0);
-        let needed = used.saturating_add(bytes);
+        let needed = needed(used);
         let held = grant.bytes();
         if grant.is_late() || is_late() {
             grant.0.is_late.store(true, Ordering::Relaxed);

@@ -18,6 +18,6 @@ mod growth;
 pub use allocator::{CountingAllocator, foreign, live_bytes};
 pub use budget::{
     ComputingTime, Grant, MemoryBudget, NoMemory, SMALL_BYTES_MAX, SharedGrant, SpareMemory, check,
-    need,
+    need, need_to_double,
 };
 pub use growth::{collect, insert, need_of, push};

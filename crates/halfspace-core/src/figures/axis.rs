@@ -17,11 +17,22 @@ const WIDENED_SHARE: f64 = 0.5;
 /// The largest absolute value of a decimal logarithm on an axis, so that the values shown stay finite and above 0.
 const DECADES_MAX: f64 = 300.0;
 
+/// Values beyond the first are drawn in the second as their unit, so that no difference of two values overflows.
+const HUGE: f64 = 1e290;
+const HUGE_UNIT: f64 = 18_446_744_073_709_551_616.0;
+
+/// Narrower ranges are drawn like a single value: as a share of the larger end, where rounding would show, and as a
+/// width, below which steps have no exact power of ten.
+const SHARE_MIN: f64 = 1e-12;
+const WIDTH_MIN: f64 = 1e-290;
+
 /// The range of values of an axis and the range of its pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct AxisExtent {
     scale: Scale,
-    /// The ends of the range: values on a linear axis, decimal logarithms on a logarithmic axis.
+    /// The unit of a linear axis, a power of two.
+    unit: f64,
+    /// The ends of the range: values in units on a linear axis, decimal logarithms on a logarithmic axis.
     from: f64,
     to: f64,
     /// Whether all measured values are whole numbers, so that fractions have no tick.
@@ -45,7 +56,12 @@ impl AxisExtent {
         let measured = measured.filter(can_be_shown);
         let measured = ends(measured.inspect(|value| is_whole &= value.fract() == 0.0));
         let theory = ends(theory.filter(can_be_shown));
-        let (from, to) = match (measured, theory, scale) {
+        let unit = match measured.or(theory) {
+            Some((from, to)) if scale == Scale::Linear && to.max(-from) > HUGE => HUGE_UNIT,
+            _ => 1.0,
+        };
+        let in_units = |(from, to)| (from / unit, to / unit);
+        let (from, to) = match (measured.map(in_units), theory.map(in_units), scale) {
             (None, None, Scale::Linear) => (0.0, 1.0),
             (None, None, Scale::Logarithmic) => (1.0, 10.0),
             (Some(only), None, _) | (None, Some(only), _) => only,
@@ -67,6 +83,7 @@ impl AxisExtent {
         };
         Self {
             scale,
+            unit,
             from,
             to,
             is_whole: is_whole && measured.is_some(),
@@ -77,7 +94,7 @@ impl AxisExtent {
     /// Pixel of a value. On a logarithmic axis the value 0 lies at the beginning.
     pub fn pixel(&self, value: f64) -> f64 {
         let place = match self.scale {
-            Scale::Linear => value,
+            Scale::Linear => value / self.unit,
             Scale::Logarithmic if value > 0.0 => {
                 libm::log10(value).clamp(-DECADES_MAX, DECADES_MAX)
             }
@@ -85,6 +102,9 @@ impl AxisExtent {
         };
         let (start, end) = self.pixels;
         let pixel = start + (end - start) * ((place - self.from) / (self.to - self.from));
+        if (self.from..=self.to).contains(&place) {
+            return pixel.clamp(start.min(end), start.max(end));
+        }
         // A pixel far outside the frame is invisible, and longer numbers would only enlarge the file.
         pixel.clamp(-1e6, 1e6)
     }
@@ -103,6 +123,9 @@ impl AxisExtent {
         let first = libm::ceil(self.from / step - 1e-9);
         let ticks = (0..=2 * TICKS as usize).map(|at| (first + at as f64) * step);
         let ticks = ticks.take_while(|tick| *tick <= self.to + 1e-9 * step);
+        let ticks = ticks.map(|tick| tick * self.unit);
+        // The range is rounded outwards, perhaps beyond the largest number.
+        let ticks = ticks.filter(|tick| tick.is_finite());
         ticks.map(|tick| (tick, number(tick))).collect()
     }
 
@@ -156,15 +179,16 @@ fn even(from: f64, to: f64) -> (f64, f64) {
         from
     };
     let width = to - from;
-    if width <= 0.0 || !width.is_finite() {
-        let around = 0.5 * from.abs().max(1.0);
-        return (from - around, from + around);
+    let magnitude = to.max(-from);
+    if width <= (SHARE_MIN * magnitude).max(WIDTH_MIN) {
+        let around = 0.5 * magnitude.max(1.0);
+        return (from - around, to + around);
     }
     let half = 0.5 * step(width);
-    (
-        libm::floor(from / half + 1e-9) * half,
-        libm::ceil(to / half - 1e-9) * half,
-    )
+    let low = libm::floor(from / half + 1e-9) * half;
+    let high = libm::ceil(to / half - 1e-9) * half;
+    // The rounding allows for a billionth of a step, and both ends belong to the range.
+    (low.min(from), high.max(to))
 }
 
 /// The decimal logarithms of a range with a margin at both ends.
@@ -212,13 +236,20 @@ mod tests {
 
     #[test]
     fn axis_places_every_value_within_its_range() {
-        let lists: [&[f64]; 6] = [
+        let lists: [&[f64]; 13] = [
             &[],
             &[0.0],
             &[5.0, 5.0],
             &[-1.0, 1e300],
             &[1e-300, 1e300],
             &[3.0, 4.0],
+            &[0.77, 0.770_000_000_000_000_1],
+            &[0.45, 0.450_000_000_000_000_07],
+            &[94.4, 94.400_000_000_000_02],
+            &[5e-324],
+            &[0.0, 5e-324],
+            &[-1e308, 1e308],
+            &[f64::MIN, 1.0, f64::MAX],
         ];
         for scale in [Scale::Linear, Scale::Logarithmic] {
             for values in lists {

@@ -563,6 +563,41 @@ fn drawing_asks_for_the_memory_of_the_picture() {
     assert!(grant.peak() < 6 << 20, "{}", grant.peak());
 }
 
+/// Pairs of any finite numbers: small and large ones, extremes, and neighbours.
+fn pairs() -> impl Strategy<Value = (f64, f64)> {
+    let any = prop_oneof![
+        prop::num::f64::ANY.prop_filter("finite", |number| number.is_finite()),
+        -1e3..1e3_f64,
+        prop::sample::select(vec![
+            0.0,
+            -0.0,
+            5e-324,
+            f64::MIN_POSITIVE,
+            1e-290,
+            1e290,
+            1e308,
+            f64::MAX,
+            f64::MIN,
+            0.77,
+            0.45,
+            94.4,
+        ]),
+    ];
+    let neighbour = |number: f64, ulps: u64| {
+        let near = f64::from_bits(number.to_bits() + ulps);
+        if near.is_finite() { near } else { number }
+    };
+    (any.clone(), any, 0..6_u64, any_sign()).prop_map(move |(one, other, ulps, sign)| match ulps {
+        0..3 => (one, other),
+        // 1 to 3 units in the last place apart.
+        _ => (sign * one, sign * neighbour(one, ulps - 2)),
+    })
+}
+
+fn any_sign() -> impl Strategy<Value = f64> {
+    prop::sample::select(vec![1.0, -1.0])
+}
+
 fn numbers() -> impl Strategy<Value = f64> {
     prop_oneof![
         -1e3..1e3_f64,
@@ -574,7 +609,7 @@ fn numbers() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn any_chart_is_drawn_within_its_frame(
@@ -601,5 +636,55 @@ proptest! {
             notes: vec![label.clone()],
         };
         assert_within(&elements(&chart.to_svg()));
+    }
+
+    #[test]
+    fn finite_values_lie_within_every_picture(
+        (one, other) in pairs(),
+        (left, right) in pairs(),
+        is_logarithmic: (bool, bool),
+    ) {
+        let scale = |is| if is { Scale::Logarithmic } else { Scale::Linear };
+        let ends = [(left, one), (right, other)];
+        let point = |(x, y)| Point {
+            low: Some(one.min(other)),
+            high: Some(one.max(other)),
+            ..Point::exact(x, y)
+        };
+        let chart = Chart {
+            x: Axis::new("", "", scale(is_logarithmic.0)),
+            y: Axis::new("", "", scale(is_logarithmic.1)),
+            series: vec![series("", ends.map(point).to_vec())],
+            theory: vec![Curve::new("", None, [(right, one), (left, right)])],
+            marks: vec![AxisMark { x: left, label: String::new() }],
+            ..chart()
+        };
+        assert_within(&elements(&chart.to_svg()));
+        let bar = |value: f64| Bar {
+            label: "L".to_owned(),
+            value,
+            text: "y".to_owned(),
+            low: Some(one),
+            high: Some(other),
+            before: Some(left),
+        };
+        let bars = BarChart {
+            title: String::new(),
+            axis: String::new(),
+            bars: [one, other].map(bar).to_vec(),
+            notes: Vec::new(),
+        };
+        for element in elements(&bars.to_svg()) {
+            for (x, y) in element.places() {
+                assert!((30.0..=WIDTH).contains(&x) && y.is_finite(), "{element:?}");
+            }
+            if element.get("class") == Some("bar") {
+                let (x, width) = (element.number("x"), element.number("width"));
+                assert!(x >= 30.0 && width >= 0.0 && x + width <= WIDTH, "{element:?}");
+            }
+        }
+        let svg = drawn(maps(1, vec![one, other])).expect("whole rows");
+        let numbers = elements(&svg);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{numbers:?}");
     }
 }

@@ -17,8 +17,10 @@ const MARGIN: f64 = 16.0;
 const THICKNESS: f64 = 11.0;
 /// Width of a character, at most, in pixels.
 const CHARACTER: f64 = 7.0;
-/// The longest label, in columns. Longer ones lose characters in the middle.
+/// The longest label and the longest text of a value, in columns. Longer ones lose characters in the middle. With both,
+/// a fifth of the width is left for the bars.
 const LABEL_COLUMNS: usize = 60;
+const TEXT_COLUMNS: usize = 40;
 /// The longest line of a note, and the longest note, in characters.
 const NOTE_CHARACTERS: usize = 140;
 const NOTE_CHARACTERS_MAX: usize = 700;
@@ -131,7 +133,7 @@ impl Bar {
     }
 
     fn short_text(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.text)
+        in_columns(&self.text, TEXT_COLUMNS)
     }
 
     fn draw(&self, svg: &mut Svg, extent: &AxisExtent, middle: f64) -> Drawn {

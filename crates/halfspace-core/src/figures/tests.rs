@@ -453,6 +453,41 @@ fn drawn(maps: HeatMaps) -> Result<String, DrawingError> {
     drawing.to_svg(BYTES_MAX)
 }
 
+#[test]
+fn long_labels_and_texts_leave_room_for_bars() {
+    let bar = |value: f64| Bar {
+        label: "L".repeat(60),
+        value,
+        text: "y".repeat(90),
+        low: None,
+        high: None,
+        before: None,
+    };
+    let chart = BarChart {
+        title: String::new(),
+        axis: String::new(),
+        bars: vec![bar(1.0), bar(2.0)],
+        notes: Vec::new(),
+    };
+    let all = elements(&chart.to_svg());
+    let bars = all.iter().filter(|one| one.get("class") == Some("bar"));
+    let ends: Vec<_> = bars
+        .map(|bar| (bar.number("x"), bar.number("width")))
+        .collect();
+    assert_eq!(ends[0].0, ends[1].0, "both begin at 0");
+    assert!(
+        ends[1].1 > 1.9 * ends[0].1 && ends[0].1 > 50.0,
+        "longer to the right: {ends:?}"
+    );
+    let texts = all.iter().filter(|one| one.text.contains('y'));
+    assert_eq!(
+        texts
+            .filter(|one| one.name == "text" && one.text.chars().count() <= 40)
+            .count(),
+        2
+    );
+}
+
 /// Figures whose texts, lists and lines alone are longer than a picture of 1 MiB may be.
 fn figures_without_end() -> Vec<Drawing> {
     let long = "& ".repeat(1 << 20);

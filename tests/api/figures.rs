@@ -58,6 +58,13 @@ async fn a_figure_that_cannot_be_drawn_is_refused_at_its_place() {
         let map = json!({"label": "", "columns": columns, "values": vec![1; values]});
         json!({"heat_maps": {"title": "", "maps": [map]}})
     };
+    let beside = |beside: u64| {
+        let axis = json!({"label": "", "unit": "", "scale": "linear"});
+        let series = json!([{"label": "", "points": []}]);
+        let theory = json!([{"label": "", "beside": beside, "points": []}]);
+        json!({"chart": {"title": "", "x": axis, "y": axis, "series": series, "theory": theory,
+            "marks": [], "notes": []}})
+    };
     for (figure, code, pointer) in [
         (json!({}), "schema", ""),
         (
@@ -69,6 +76,12 @@ async fn a_figure_that_cannot_be_drawn_is_refused_at_its_place() {
         (maps(0, 4), "out-of-range", "/heat_maps/maps/0/columns"),
         (maps(1, 600_000), "out-of-range", "/heat_maps/maps"),
         (json!({"picture": {}}), "schema", "/picture"),
+        (
+            beside(1_u64 << 63),
+            "out-of-range",
+            "/chart/theory/0/beside",
+        ),
+        (beside(1), "out-of-range", "/chart/theory/0/beside"),
         (
             json!({"bars": {"title": "", "axis": "", "bars": [{"label": ""}]}}),
             "schema",

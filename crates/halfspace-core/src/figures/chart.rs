@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::svg::{DrawingError, Drawn};
+
 /// A series with more points is drawn as a line without markers.
 const MARKERS_MAX: usize = 100;
 
@@ -140,6 +142,22 @@ pub struct AxisMark {
     pub x: f64,
     /// The meaning of the place.
     pub label: String,
+}
+
+impl Chart {
+    /// Refuses a curve beside a series that does not exist.
+    pub(super) fn check(&self) -> Drawn {
+        let count = self.series.len();
+        let beside = self.theory.iter().map(|curve| curve.beside).enumerate();
+        for (at, beside) in beside {
+            if let Some(beside) = beside.filter(|beside| *beside >= count) {
+                let told =
+                    format!("there is no series {beside}: the chart has {count}, counted from 0");
+                return Err(DrawingError::at(format!("theory/{at}/beside"), told));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Axis {

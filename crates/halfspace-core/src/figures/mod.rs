@@ -41,7 +41,7 @@ impl Drawing {
     /// The figure as an SVG picture of at most `bytes_max` bytes, in the memory that the grant of the work allows.
     ///
     /// # Errors
-    /// There is no figure or more than one, a heat map has no whole rows, or there are too
+    /// There is no figure or more than one, a curve is beside no series, a heat map has no whole rows, or there are too
     /// many cells. The picture would be longer, or there is too little memory; the drawing ends there.
     pub fn to_svg(&self, bytes_max: usize) -> Result<String, DrawingError> {
         Svg::within(bytes_max, |svg| self.draw(svg))
@@ -49,7 +49,10 @@ impl Drawing {
 
     fn draw(&self, svg: &mut Svg) -> Drawn {
         match (&self.chart, &self.bars, &self.heat_maps) {
-            (Some(chart), None, None) => chart.draw(svg),
+            (Some(chart), None, None) => {
+                chart.check().map_err(|error| error.below("chart"))?;
+                chart.draw(svg)
+            }
             (None, Some(bars), None) => bars.draw(svg),
             (None, None, Some(maps)) => {
                 maps.check().map_err(|error| error.below("heat_maps"))?;

@@ -454,6 +454,19 @@ fn drawn(maps: HeatMaps) -> Result<String, DrawingError> {
 }
 
 #[test]
+fn a_curve_beside_no_series_is_refused() {
+    for beside in [2, usize::MAX] {
+        let mut chart = chart();
+        chart.theory.push(Curve::new("far", Some(beside), []));
+        let drawing = Drawing {
+            chart: Some(chart),
+            ..Drawing::default()
+        };
+        assert_eq!(place(drawing.to_svg(BYTES_MAX)), "chart/theory/1/beside");
+    }
+}
+
+#[test]
 fn long_labels_and_texts_leave_room_for_bars() {
     let bar = |value: f64| Bar {
         label: "L".repeat(60),

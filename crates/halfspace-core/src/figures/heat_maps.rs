@@ -113,11 +113,15 @@ impl HeatMap {
         let values = || self.values.iter().copied();
         let least = values().fold(f64::INFINITY, f64::min);
         let most = values().fold(f64::NEG_INFINITY, f64::max);
+        let counted = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
         svg.escaped(format_args!(
-            " {}: {} rows of {} values from {} to {}.",
+            " {}: {} of {} from {} to {}.",
             self.label,
-            self.rows(),
-            self.columns,
+            counted(self.rows(), "row"),
+            counted(self.columns, "value"),
             number(least),
             number(most)
         ))

@@ -388,6 +388,11 @@ fn cells_of_a_heat_map_have_the_colour_of_their_value() {
     assert!(
         drawn(maps(1, vec![0.0])).is_ok_and(|svg| !svg.contains("NaN") && !svg.contains("<path"))
     );
+    let svg = drawn(maps(1, vec![-0.0])).expect("a cell");
+    assert!(
+        svg.contains("a &amp; b: 1 row of 1 value from 0 to 0."),
+        "{svg}"
+    );
 }
 
 #[test]

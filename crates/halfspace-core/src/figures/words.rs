@@ -25,6 +25,8 @@ impl Axis {
 /// Writes a number with four significant digits and thousands separators, or as a power of ten, such as 2.5 × 10⁷, if
 /// it is far from 1.
 pub fn number(value: f64) -> String {
+    // The sign of a negative zero says nothing to a reader.
+    let value = value + 0.0;
     let magnitude = value.abs();
     if value != 0.0 && !(1e-4..1e7).contains(&magnitude) {
         return power_of_ten(value);
@@ -186,6 +188,7 @@ mod tests {
             "100,000",
         ];
         assert_eq!(written.map(number), expected);
+        assert_eq!(number(-0.0), "0");
         let long = [-1234567.0, 1234.0, -123456.0, -1e9, 1.25e-7];
         assert_eq!(
             long.map(number),

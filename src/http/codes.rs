@@ -130,7 +130,7 @@ codes! {
          refused; Python states every model. The detail gives the reason."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"
         "Ask for fewer examples at once, for predictions as application/x-ndjson, or store the data of a construction \
-         with `\"store\": true`. The detail names the limit."
+         with `\"store\": true`. Describe a figure of fewer points or shorter texts. The detail names the limit."
     INTRACTABLE "intractable" 422 "The request would take too long"
         "The cost grows exponentially with a part of the request, or the answer takes longer than \
          answer_seconds_max. The detail names this part or the limit. Request predictions as application/x-ndjson, \

@@ -175,7 +175,7 @@ pub struct Limits {
     ///
     /// A full disk stops everything that writes, so uploads are refused before.
     ///
-    /// Set it when the service must not fill the disk or the bucket.
+    /// Set it when a bucket has a limit of its own, or when other programs need the disk too.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", global = true, value_parser = count())]
     #[schema(value_type = u64)]
     pub stored_bytes_max: Option<u64>,
@@ -287,9 +287,10 @@ pub struct Limits {
     #[arg(skip)]
     #[schema(value_type = f64)]
     pub read_seconds_max: Option<f64>,
-    /// Bytes of a document of predictions, of a page of examples and its values, and of the data that a construction
-    /// returns. Predictions come without scores when the scores would exceed the limit. A longer answer is refused. In
-    /// an answer of lines, the limit applies to the bytes that the client has not read yet.
+    /// Bytes of a document of predictions, of a page of examples and its values, of the data that a construction
+    /// returns, and of a figure that you describe, both its description and its picture. Predictions come without
+    /// scores when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit
+    /// applies to the bytes that the client has not read yet.
     ///
     /// Such an answer is held in memory until the client has read it; data that are larger have datasets and lines.
     #[arg(skip = 16_u64 << 20)]

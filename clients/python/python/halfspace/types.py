@@ -1919,9 +1919,10 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Limits in force. The error of a refused request names its limit as here."""
 
     answer_bytes_max: int
-    """Bytes of a document of predictions, of a page of examples and its values, and of the data that a construction
-    returns. Predictions come without scores when the scores would exceed the limit. A longer answer is refused. In
-    an answer of lines, the limit applies to the bytes that the client has not read yet.
+    """Bytes of a document of predictions, of a page of examples and its values, of the data that a construction
+    returns, and of a figure that you describe, both its description and its picture. Predictions come without
+    scores when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit
+    applies to the bytes that the client has not read yet.
 
     Such an answer is held in memory until the client has read it; data that are larger have datasets and lines.
     """
@@ -2179,9 +2180,10 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Limits in force, and the caller's use of the limits per key."""
 
     answer_bytes_max: int
-    """Bytes of a document of predictions, of a page of examples and its values, and of the data that a construction
-    returns. Predictions come without scores when the scores would exceed the limit. A longer answer is refused. In
-    an answer of lines, the limit applies to the bytes that the client has not read yet.
+    """Bytes of a document of predictions, of a page of examples and its values, of the data that a construction
+    returns, and of a figure that you describe, both its description and its picture. Predictions come without
+    scores when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit
+    applies to the bytes that the client has not read yet.
 
     Such an answer is held in memory until the client has read it; data that are larger have datasets and lines.
     """

@@ -4,7 +4,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The flag of each, and what holds now as the end of a sentence.
-const REMOVED: [(&str, &str); 16] = [
+const REMOVED: [(&str, &str); 17] = [
     (
         "--kernels",
         "the processor determines the kernels, and all kernels give the same results",
@@ -59,6 +59,10 @@ const REMOVED: [(&str, &str); 16] = [
     (
         "--read-seconds-max",
         "reading a body takes at most a second of computing per 32 MiB of --body-bytes-max",
+    ),
+    (
+        "--experiment-seconds-max",
+        "--parts-seconds-max limits experiments, grids and comparisons",
     ),
 ];
 

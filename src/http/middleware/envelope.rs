@@ -1,5 +1,8 @@
 //! The outermost middleware: gives each request its id, and each response its problem document and security headers.
 //! It also checks the Host, and restricts reserved connections to probes.
+//!
+//! The request ids of `tower-http` 0.7 do not fit, because its layer keeps any id that a client sends, even one of
+//! 10,000 bytes with markup. Each id goes into the log and into problem documents.
 
 use std::any::Any;
 use std::net::Ipv6Addr;

@@ -1,6 +1,8 @@
 //! One log line and one measurement per request, even if the client leaves before the answer ends.
 //!
-//! They are made when the last part of the request is dropped: the handler, or the body of the answer.
+//! They are made when the last part of the request is dropped: the handler, or the body of the answer. The trace layer
+//! of `tower-http` 0.7 does not see that. When the client leaves during the answer, it calls back for the head only,
+//! and when the client leaves before, for nothing.
 
 use std::net::IpAddr;
 use std::pin::Pin;

@@ -2,6 +2,9 @@
 //!
 //! The generator xoshiro256++, its jump polynomial and the seeding by SplitMix64 are those of D. Blackman, S. Vigna,
 //! "Scrambled linear pseudorandom number generators", ACM Transactions on Mathematical Software 47(4), 2021.
+//!
+//! `rand_xoshiro` 0.8 has the jump and the seeding too, 28 lines here, but keeps the state private. The lanes need all
+//! 32 words of it side by side, and would get them only through a serialised form. The tests compare with the crate.
 
 use std::array::from_fn;
 

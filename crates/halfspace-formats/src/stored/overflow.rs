@@ -1,4 +1,8 @@
 //! Bytes that are kept in memory up to a limit and move to a file beyond it.
+//!
+//! The spooled file of `tempfile` 3 does the same with a file of its own, but here the caller opens the file, in the
+//! place that the operator chose. Its vector doubles without asking, so at a limit of 16 MiB it may hold almost 48 MiB
+//! for a moment, which the grant of the work would not know.
 
 use std::io::{self, Cursor, Read, Write};
 

@@ -14,9 +14,7 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::input::TaskError;
-use halfspace_formats::{
-    Assume, LabelEncoding, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
-};
+use halfspace_formats::{Assume, RowsKind, StatedColumn, StatedLabel, TableEncoding, json};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use utoipa::{IntoParams, ToSchema};
@@ -220,7 +218,7 @@ async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Na
             let table = table.map_err(|detail| Problem::at(Code::OUT_OF_RANGE, at(detail)))?;
             let names = Names {
                 features: Some(table.feature_names()),
-                classes: table.label.as_ref().map(LabelEncoding::classes),
+                classes: table.label.as_ref().map(|label| label.classes.clone()),
                 table: Some(Arc::new(table)),
             };
             Ok(names.kept())

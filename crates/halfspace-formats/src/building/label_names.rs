@@ -1,5 +1,10 @@
-//! Reads the labels of a body by their names: collects the values of the label column or of the field `y`, gives each
-//! value the code of its class, and decides which class is the positive one, +1.
+//! Reads the labels of a body by their names: collects the values of the label column or of the field `y`, and gives
+//! each value the code of its class.
+//!
+//! Two values are -1 and +1, by their meaning. More values are as many classes, in the order in which they first occur,
+//! unless the request names the one that it wants to tell from the others.
+
+use std::collections::HashMap;
 
 use serde::Serialize;
 
@@ -10,8 +15,11 @@ use crate::error::{Fault, FormatErrorKind, excerpt, name};
 use crate::numbers::parse_number;
 use crate::options::Options;
 
-/// The largest number of values of the labels, so that their positions fit into a byte.
-const VALUES_MAX: usize = 256;
+/// The most classes of a body. A committee has one hypothesis for each, and every example is shown to all of them.
+pub const CLASSES_MAX: usize = 4096;
+
+/// The most classes whose names are whole numbers. More numbers are measurements, not names.
+const WHOLE_CLASSES_MAX: usize = 100;
 
 /// The largest number of bytes of a label, because models keep the names of their classes.
 const LABEL_BYTES_MAX: usize = 1 << 16;
@@ -24,6 +32,8 @@ const SHOWN_MAX: usize = 12;
 pub(crate) struct LabelNames {
     /// The values in the order of their first rows.
     values: Vec<LabelValue>,
+    /// The place of each value, by its text.
+    places: HashMap<String, usize>,
     /// The first spellings with the positions of their values, so that most labels need no conversion.
     spellings: Vec<(Box<[u8]>, usize)>,
     /// What the values mean, as far as the request, a model or an encoding fixes it.
@@ -82,19 +92,19 @@ impl LabelNames {
         options: &Options,
         like: Option<&LabelEncoding>,
     ) -> Result<Option<Self>, Fault> {
-        let open = || like.map_or(Meaning::Open, |like| Meaning::Known(like.classes()));
+        let open = || like.map_or(Meaning::Open, |like| Meaning::Known(like.classes.clone()));
         Self::of(&options.label_rule, options.table.positive.as_deref(), open)
     }
 
-    /// Starts the labels of examples that are no table, or returns `None` if labels are ignored. They are 1 and -1,
-    /// or 1 and 0, unless a model decides or the request says which value means +1.
+    /// Starts the labels of examples that are no table, or returns `None` if labels are ignored. The values decide,
+    /// unless a model does or the request says which value means +1.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub(crate) fn beside(rule: &LabelRule, positive: Option<&str>) -> Result<Option<Self>, Fault> {
         Self::of(rule, positive, || match rule {
             LabelRule::Later => Meaning::Later,
-            _ => Meaning::Signs,
+            _ => Meaning::Open,
         })
     }
 
@@ -141,6 +151,7 @@ impl LabelNames {
     fn with(meaning: Meaning) -> Self {
         Self {
             values: Vec::new(),
+            places: HashMap::new(),
             spellings: Vec::new(),
             meaning,
         }
@@ -163,6 +174,11 @@ impl LabelNames {
     pub(crate) fn is_foreign(&self) -> bool {
         let is_plain = |value: &LabelValue| matches!(&*value.text, "1" | "0" | "-1");
         matches!(self.meaning, Meaning::Later) && !self.values.iter().all(is_plain)
+    }
+
+    /// Whether each label has its final code when it is read.
+    pub(crate) fn are_coded(&self) -> bool {
+        !matches!(self.meaning, Meaning::Open | Meaning::Later)
     }
 
     /// Whether a model, a session or an encoding decides.
@@ -195,7 +211,7 @@ impl LabelNames {
             None => {
                 // If all other values are one class, there may be any number of them, and only the first are counted.
                 if let Meaning::Known(classes) = &self.meaning
-                    && self.values.len() == VALUES_MAX
+                    && self.values.len() == CLASSES_MAX
                 {
                     return classes.read(text);
                 }
@@ -219,8 +235,8 @@ impl LabelNames {
                 }
             });
         }
-        let at = match self.values.iter().position(|value| value.text == spelling) {
-            Some(at) => at,
+        let at = match self.places.get(&spelling) {
+            Some(at) => *at,
             None => self.add(text, spelling, content)?,
         };
         if self.spellings.len() < SHOWN_MAX {
@@ -241,16 +257,18 @@ impl LabelNames {
             }
             Meaning::Known(classes) => (classes.read(label)?, classes.reads_signs()),
         };
-        let has = |sign: &str| text == sign || self.values.iter().any(|value| value.text == sign);
+        let has = |sign: &str| text == sign || self.places.contains_key(sign);
         if reads_signs && matches!(&*text, "0" | "-1") && has("0") && has("-1") {
             return Err(mixed_labels(label));
         }
-        if at == VALUES_MAX {
+        if at == CLASSES_MAX {
             let detail = format!(
-                "The label column has more than {VALUES_MAX} different values; name the label column with `labels`."
+                "The labels have more different values than classes_max: {CLASSES_MAX}; name the label column with \
+                 `labels`."
             );
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }
+        self.places.insert(text.clone(), at);
         self.values.push(LabelValue {
             text,
             content,
@@ -344,12 +362,14 @@ impl LabelNames {
 
     /// Decides the label of each value by the values alone.
     fn decided(mut self) -> Result<ReadLabels, Fault> {
+        if self.values.len() > 2 {
+            return self.many();
+        }
         let Some(positive) = self.positive() else {
-            let number = self.values.len();
-            let values = if number == 1 { "value" } else { "values" };
             let first = self.values.first().map_or("", |value| &value.text);
             let detail = format!(
-                "The labels have {number} {values}: {}. Say which value means +1, as in `positive={first}`.",
+                "The labels have 1 value: {}. A training needs examples of two classes or more; if this class stands \
+                 against others that come later, say `positive={first}`.",
                 self.counted()
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
@@ -372,6 +392,40 @@ impl LabelNames {
         Ok(ReadLabels {
             classes,
             codes: Some(codes),
+        })
+    }
+
+    /// Makes each value a class, in the order of their first rows.
+    ///
+    /// # Errors
+    /// When the values are numbers that measure something.
+    fn many(mut self) -> Result<ReadLabels, Fault> {
+        let number = |value: &LabelValue| match value.content {
+            Content::Number(number) => Some(number),
+            _ => None,
+        };
+        let numbers: Option<Vec<f64>> = self.values.iter().map(number).collect();
+        if let Some(numbers) = numbers {
+            let rows: u64 = self.values.iter().map(|value| value.rows).sum();
+            let are_names = numbers.iter().all(|number| number.fract() == 0.0)
+                && numbers.len() <= WHOLE_CLASSES_MAX
+                && rows >= 2 * numbers.len() as u64;
+            if !are_names {
+                let detail = format!(
+                    "The labels hold {} numbers: {}. Whole numbers are classes if there are at most \
+                     {WHOLE_CLASSES_MAX} of them and each occurs twice on average. To make two classes, send the label \
+                     1 from some number on and -1 below it, or say `positive={}` for one number against all others.",
+                    numbers.len(),
+                    self.counted(),
+                    self.values[0].text
+                );
+                return Err(Fault::new(FormatErrorKind::TableOption, detail));
+            }
+        }
+        let names = self.values.drain(..).map(|value| value.text);
+        Ok(ReadLabels {
+            classes: Classes::of_names(names).expect("more than two values"),
+            codes: None,
         })
     }
 
@@ -516,18 +570,66 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_three_values_need_the_option_positive() {
+    fn labels_of_one_value_need_a_sign_or_the_option_positive() {
         assert_eq!(
             read(&["1", "1"]).unwrap().codes,
             Some(Recoding::new([1], 2))
         );
         assert_eq!(read(&["0"]).unwrap().codes, Some(Recoding::new([0], 2)));
-        let three = read(&["a", "b", "a", "c"]).err().unwrap().detail;
         assert!(
-            three.contains("3 values: `a` (2), `b` (1), `c` (1)") && three.contains("`positive=a`"),
-            "{three}"
+            read(&["setosa"])
+                .err()
+                .unwrap()
+                .detail
+                .contains("`positive=setosa`")
         );
-        assert!(read(&["setosa"]).is_err());
+    }
+
+    #[test]
+    fn more_than_two_values_are_classes_in_the_order_of_their_first_rows() {
+        for (labels, names) in [
+            (vec!["b", "a", "b", "c"], vec!["b", "a", "c"]),
+            (vec!["2", "0", "1.0", "0", "1", "2.0"], vec!["2", "0", "1"]),
+            (vec!["1", "0", "-1", "1", "0", "-1"], vec!["1", "0", "-1"]),
+        ] {
+            let read = read(&labels).unwrap();
+            let found: Vec<_> = read.classes.each().flatten().collect();
+            assert_eq!((found, read.codes), (names, None));
+        }
+    }
+
+    #[test]
+    fn numbers_that_measure_something_are_no_classes() {
+        let whole: Vec<String> = (0..101)
+            .flat_map(|at| [at.to_string(), at.to_string()])
+            .collect();
+        for labels in [
+            whole.iter().map(String::as_str).collect(),
+            vec!["151", "75", "141"],
+            vec!["1.5", "2.5", "3.5", "1.5", "2.5", "3.5"],
+        ] {
+            let detail = read(&labels).err().unwrap().detail;
+            assert!(
+                detail.contains("numbers: ") && detail.contains("`positive="),
+                "{detail}"
+            );
+        }
+        let hundred: Vec<&str> = whole[..200].iter().map(String::as_str).collect();
+        assert_eq!(read(&hundred).unwrap().classes.count(), 100);
+    }
+
+    #[test]
+    fn more_classes_than_the_limit_are_refused_with_the_limit() {
+        let names: Vec<String> = (0..=CLASSES_MAX).map(|at| format!("c{at}")).collect();
+        let mut labels = LabelNames::open();
+        for name in &names[..CLASSES_MAX] {
+            labels.push(name.as_bytes()).unwrap();
+        }
+        let detail = labels
+            .push(names[CLASSES_MAX].as_bytes())
+            .unwrap_err()
+            .detail;
+        assert!(detail.contains("classes_max: 4096"), "{detail}");
     }
 
     #[test]
@@ -536,7 +638,7 @@ mod tests {
         let mut labels = LabelNames::beside(&LabelRule::Of(rest.clone()), None)
             .unwrap()
             .unwrap();
-        for at in 0..2 * VALUES_MAX {
+        for at in 0..2 * CLASSES_MAX {
             assert_eq!(labels.push(format!("v{at}").as_bytes()).unwrap(), 0);
         }
         assert_eq!(labels.push(b"b").unwrap(), 1);

@@ -53,10 +53,10 @@ pub struct LabelEncoding {
     pub column: String,
     /// The number of the column in the file, from 1.
     pub index: u32,
-    /// The value of label 1.
-    pub positive: String,
-    /// The value of label -1; null if several values have this label.
-    pub negative: Option<String>,
+    /// The values, one per class, in the order of the codes. Of two classes, the first has the label -1 and the second
+    /// the label 1. The first is null if it means every value that is not another class.
+    #[schema(value_type = Vec<Option<String>>, min_items = 2)]
+    pub classes: Classes,
 }
 
 /// A column with features.
@@ -97,10 +97,10 @@ pub struct StatedColumn {
 pub struct StatedLabel {
     /// The name of the column.
     pub column: String,
-    /// The value of label 1.
-    pub positive: String,
-    /// The value of label -1. Without this value every other value has the label -1.
-    pub negative: Option<String>,
+    /// The values, one per class. Of two classes, the first has the label -1 and the second the label 1. If the first
+    /// is null, it means every value that is not another class.
+    #[schema(value_type = Vec<Option<String>>, min_items = 2)]
+    pub classes: Classes,
 }
 
 /// The kind of a column and the values of its features.
@@ -246,13 +246,6 @@ impl NoFeatures {
     }
 }
 
-impl LabelEncoding {
-    /// The names of the labels -1 and +1.
-    pub fn classes(&self) -> Classes {
-        Classes::new(self.negative.clone(), self.positive.clone())
-    }
-}
-
 impl TableEncoding {
     /// Makes the encoding of the stated columns. The label column comes last.
     ///
@@ -282,8 +275,7 @@ impl TableEncoding {
             label: label.map(|label| LabelEncoding {
                 column: label.column,
                 index: count + 1,
-                positive: label.positive,
-                negative: label.negative,
+                classes: label.classes,
             }),
             ignored: Vec::new(),
             missing: MissingCells::default(),
@@ -412,9 +404,12 @@ impl TableEncoding {
                 ));
             }
         }
-        let classes = self.label.as_ref().map(LabelEncoding::classes);
-        if classes.is_some_and(|classes| classes.overlap()) {
-            return Err("The two values of the label read the same labels.".to_owned());
+        if self
+            .label
+            .as_ref()
+            .is_some_and(|label| label.classes.overlap())
+        {
+            return Err("Two classes of the label read the same labels.".to_owned());
         }
         let others = self.ignored.iter().map(|column| column.index);
         let others = others.chain(self.label.as_ref().map(|label| label.index));

@@ -518,8 +518,7 @@ impl<'o> TableBuilder<'o> {
         let label = read.as_ref().map(|(at, read)| LabelEncoding {
             column: table.columns[*at].name.clone(),
             index: *at as u32 + 1,
-            positive: read.classes.positive().to_owned(),
-            negative: read.classes.negative().map(str::to_owned),
+            classes: read.classes.clone(),
         });
         let read = read.map(|(_, read)| read);
         let (mut parsed, encoding) = match self.stage {
@@ -558,7 +557,7 @@ impl<'o> TableBuilder<'o> {
             encoding.need_feature_names()?;
             parsed.feature_names = Some(encoding.feature_names());
         }
-        parsed.classes = encoding.label.as_ref().map(LabelEncoding::classes);
+        parsed.classes = encoding.label.as_ref().map(|label| label.classes.clone());
         if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
             parsed.table = Some(Arc::new(encoding));
         } else if !encoding.is_plain() {

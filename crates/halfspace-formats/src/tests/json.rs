@@ -273,23 +273,18 @@ fn bad_json_forms_are_refused_at_their_pointer() {
         ),
         (
             r#"{"labelled":{"examples":[{"x":"1","y":2}]}}"#,
-            Kind::BadLabel,
-            "/labelled/examples/0/y",
+            Kind::TableOption,
+            "/labelled",
         ),
         (
-            r#"{"labelled":{"examples":[{"x":"1","y":"yes"}]}}"#,
+            r#"{"labelled":{"examples":[{"x":"1","y":"yes"},{"x":"0","y":""}]}}"#,
             Kind::BadLabel,
-            "/labelled/examples/0/y",
+            "/labelled/examples/1/y",
         ),
         (
             r#"{"labelled":{"examples":[{"x":"1","y":null}]}}"#,
             Kind::Schema,
             "/labelled/examples/0/y",
-        ),
-        (
-            r#"{"labelled":{"examples":[{"x":"1","y":0},{"x":"1","y":-1}]}}"#,
-            Kind::MixedLabels,
-            "/labelled/examples/1/y",
         ),
         (
             r#"{"labelled":{"examples":[{"x":"1","y":0},{"x":[1,1],"y":1}]}}"#,

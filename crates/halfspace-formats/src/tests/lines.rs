@@ -202,7 +202,7 @@ fn bad_libsvm_is_refused_at_its_place() {
             ("1 1:1x\n", FormatErrorKind::BadValue, Some(at(1, 5))),
             ("1 1:nan\n", FormatErrorKind::BadValue, Some(at(1, 5))),
             ("1 1:1e999\n", FormatErrorKind::BadValue, Some(at(1, 5))),
-            // A single value other than 1, 0 and -1 may mean either label, and so may three values.
+            // A single value other than 1, 0 and -1 may mean either label.
             ("2 1:1\n", FormatErrorKind::TableOption, None),
             (
                 "1 1:1\n  yes 1:1\n",
@@ -210,7 +210,7 @@ fn bad_libsvm_is_refused_at_its_place() {
                 Some(at(2, 3)),
             ),
             ("1:1 2:1\n", FormatErrorKind::BadLabel, Some(at(1, 1))),
-            ("1 1:1\n0 1:1\n-1 1:1\n", FormatErrorKind::TableOption, None),
+            ("1 1:1\n7 1:1\n-1 1:1\n", FormatErrorKind::TableOption, None),
         ],
     );
 }
@@ -334,14 +334,14 @@ fn bad_ndjson_is_refused_at_its_place() {
             ("{\"y\":1}\n", FormatErrorKind::Schema, Some(at(1, 7))),
             ("{\"x\":5}\n", FormatErrorKind::Schema, Some(at(1, 6))),
             (
-                "{\"x\":\"1\",\"y\":1}\n{\"x\":\"1\",\"y\":2}\n",
-                Kind::BadLabel,
-                Some(at(2, 14)),
+                "{\"x\":\"1\",\"y\":1.5}\n{\"x\":\"1\",\"y\":2}\n{\"x\":\"1\",\"y\":3}\n",
+                Kind::TableOption,
+                None,
             ),
             (
-                "{\"x\":\"1\",\"y\":\"yes\"}\n",
+                "{\"x\":\"1\",\"y\":\"yes\"}\n{\"x\":\"0\",\"y\":\"\"}\n",
                 Kind::BadLabel,
-                Some(at(1, 14)),
+                Some(at(2, 14)),
             ),
             (
                 "{\"x\":\"1\",\"y\":null}\n",
@@ -351,11 +351,6 @@ fn bad_ndjson_is_refused_at_its_place() {
             ("{\"x\":[1,null]}\n", Kind::BadValue, Some(at(1, 9))),
             ("{\"x\":[1, 1e999]}\n", Kind::BadValue, Some(at(1, 10))),
             ("{\"x\":[1,[0]]}\n", Kind::BadValue, Some(at(1, 9))),
-            (
-                "{\"x\":\"1\",\"y\":0}\n{\"x\":\"1\",\"y\":-1}\n",
-                Kind::MixedLabels,
-                Some(at(2, 14)),
-            ),
             (
                 "{\"x\":\"1\",\"y\":0}\n{\"x\":\"1\"}\n",
                 Kind::MixedLines,
@@ -498,8 +493,7 @@ fn bad_csv_is_refused_at_its_place() {
             ("1,0\n1,0,1\n", Kind::UnequalLength, Some(at(2, 5))),
             ("1,0\n1,inf\n", Kind::BadValue, Some(at(2, 3))),
             ("1,0\n,0\n", Kind::BadLabel, Some(at(2, 1))),
-            ("0,0\n1,0\n-1,0\n", Kind::TableOption, None),
-            ("1,0\nyes,0\nno,1\n", Kind::TableOption, None),
+            ("0,0\n1,0\n7,0\n", Kind::TableOption, None),
             ("a,b\nx,y\n", Kind::TableOption, Some(at(1, 1))),
             ("1,0\n1,\"2,5\"\n", Kind::TableOption, Some(at(2, 3))),
             ("1,\"0\n1,0\n", Kind::Syntax, Some(at(1, 3))),

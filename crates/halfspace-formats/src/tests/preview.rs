@@ -98,8 +98,9 @@ fn preview_without_a_label_column_shows_all_columns() {
         (&shown["row_count"], &shown["label_values"]),
         (&json!(3), &Value::Null)
     );
-    let (error, shown) = refusal(Format::Csv, body, "labels=species");
-    assert!(error.detail.contains("`positive=setosa`"), "{error}");
+    let (parsed, shown) = preview(Format::Csv, body, "labels=species");
+    let names = ["setosa", "virginica", "versicolor"];
+    assert_eq!(parsed.unwrap().class_names().unwrap(), names);
     assert_eq!(each(&shown, "role"), json!(["feature", "feature", "label"]));
     assert_eq!(shown["label_values"].as_array().unwrap().len(), 3);
     let (parsed, _) = preview(Format::Csv, body, "labels=species&positive=virginica");

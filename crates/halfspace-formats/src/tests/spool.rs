@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
 use super::*;
 use crate::building::rows::real_bytes;
-use crate::{NotReserved, ParsedRows, RowsKind, Spool, Stored, gather, stored_bytes};
+use crate::{LabelRule, NotReserved, ParsedRows, RowsKind, Spool, Stored, gather, stored_bytes};
 
 /// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.
 fn spool(memory_bytes_max: u64) -> Spool {
@@ -91,7 +91,8 @@ fn doubles(rows: usize, columns: usize, value: impl Fn(usize, usize) -> f64) -> 
 
 #[test]
 fn npy_rows_are_spooled_directly_to_their_target() {
-    // Some rows repeat, and some with both labels. -0.0 is stored as 0.0.
+    // Some rows repeat, and some with both labels. -0.0 is stored as 0.0. Labels of new data get their codes last, so
+    // the labelled rows go to a session with its classes.
     let value = |row: usize, column: usize| match column {
         0 => (row % 2) as f64,
         1 => -0.0,
@@ -99,6 +100,7 @@ fn npy_rows_are_spooled_directly_to_their_target() {
     };
     let options = [LabelsColumn::First, LabelsColumn::None].map(|labels| Options {
         labels: Some(labels),
+        label_rule: LabelRule::of(None),
         ..Options::default()
     });
     for options in &options {

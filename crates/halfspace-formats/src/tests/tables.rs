@@ -222,17 +222,17 @@ fn labels_are_read_from_any_column() {
 }
 
 #[test]
-fn option_positive_chooses_one_class_of_three() {
+fn three_values_are_three_classes_unless_positive_chooses_one() {
     let body = "5.1,3.5,setosa\n4.9,3.0,virginica\n6.2,2.9,versicolor\n";
     let last = Options {
         labels: Some(LabelsColumn::Last),
         ..Options::default()
     };
-    let detail = refused(body, &last);
-    assert!(
-        detail.contains("3 values") && detail.contains("positive=setosa"),
-        "{detail}"
-    );
+    let (parsed, table) = read_table(body, &last);
+    let names = ["setosa", "virginica", "versicolor"];
+    assert_eq!(parsed.class_names().expect("classes"), names);
+    let classes = table.label.expect("a label").classes;
+    assert!(classes.each().eq(names.map(Some)));
     let chosen = Options {
         table: TableOptions {
             positive: Some("setosa".to_owned()),
@@ -242,7 +242,7 @@ fn option_positive_chooses_one_class_of_three() {
     };
     let (parsed, table) = read_table(body, &chosen);
     assert_eq!(labels(&parsed.data), "100");
-    assert_eq!(table.label.expect("a label").negative, None);
+    assert!(table.label.expect("a label").classes.is_against_rest());
     assert_eq!(
         parsed.class_names().expect("classes"),
         ["not setosa", "setosa"]

@@ -42,10 +42,15 @@ pub(crate) fn parse_values(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let table = NpyLayout::new(header, options)?;
     let builder = SampleBuilder::new(&options.limits, Some(table.features.len()), spool)?;
-    let builder = builder.of_rows(header.rows, options.unlabelled);
-    let builder = builder.of_kind(options.values)?;
     let positive = options.table.positive.as_deref();
-    let mut builder = builder.of_labels(LabelNames::beside(&options.label_rule, positive)?);
+    let labels = LabelNames::beside(&options.label_rule, positive)?;
+    // Rows go straight to their target only if their labels need no other code at the end.
+    let are_coded = table.label.is_none() || labels.as_ref().is_none_or(LabelNames::are_coded);
+    let builder = match are_coded {
+        true => builder.of_rows(header.rows, options.unlabelled),
+        false => builder,
+    };
+    let mut builder = builder.of_kind(options.values)?.of_labels(labels);
     let row_bytes = table.columns * table.kind.bytes();
     // A row, and its values.
     memory::need(2 * row_bytes as u64)?;

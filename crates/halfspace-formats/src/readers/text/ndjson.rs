@@ -16,6 +16,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::classes::LABEL;
+use crate::classes::LabelRule;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{FormatOption, Options, ParseLimits, UnlabelledMeans};
@@ -314,6 +315,12 @@ impl<R: Read> NdjsonPortions<R> {
     /// When the options do not fit NDJSON or exceed a limit.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
         options.refuse("NDJSON", &FormatOption::NOT_OF_OBJECTS)?;
+        let mut options = options.clone();
+        if options.label_rule == LabelRule::New {
+            // The values of later lines cannot decide what the labels of this one mean.
+            options.label_rule = LabelRule::of(None);
+        }
+        let options = &options;
         let examples = ExampleLines::new(options, None)?;
         if examples.builder.reads_stated_labels() {
             let detail = "The option `positive` needs all labels of a body, but each line of a stream is learnt before \

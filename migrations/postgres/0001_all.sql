@@ -146,7 +146,7 @@ CREATE TABLE datasets (
     zero_bit_value BIGINT NOT NULL CHECK (zero_bit_value IN (0, -1)),
     assume         TEXT,
     examples       BIGINT NOT NULL CHECK (examples >= 1),
-    positives      BIGINT CHECK (positives BETWEEN 0 AND examples),
+    class_examples TEXT,
     duplicates     BIGINT,
     contradictions BIGINT,
     uncounted      TEXT,
@@ -158,7 +158,7 @@ CREATE TABLE datasets (
     features       TEXT,
     classes        TEXT,
     encoding       TEXT,
-    CHECK ((kind = 'unlabelled') = (positives IS NULL)),
+    CHECK ((kind = 'unlabelled') = (class_examples IS NULL)),
     CHECK ((duplicates IS NULL) = (uncounted IS NOT NULL))
 );
 CREATE INDEX datasets_by_owner ON datasets (owner, id);

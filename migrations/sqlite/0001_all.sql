@@ -159,7 +159,7 @@ CREATE TABLE datasets (
     zero_bit_value INTEGER NOT NULL CHECK (zero_bit_value IN (0, -1)),
     assume         TEXT,
     examples       INTEGER NOT NULL CHECK (examples >= 1),
-    positives      INTEGER CHECK (positives BETWEEN 0 AND examples),
+    class_examples TEXT,
     duplicates     INTEGER,
     contradictions INTEGER,
     -- Why duplicates and contradictions were not counted.
@@ -175,7 +175,7 @@ CREATE TABLE datasets (
     features       TEXT,
     classes        TEXT,
     encoding       TEXT,
-    CHECK ((kind = 'unlabelled') = (positives IS NULL)),
+    CHECK ((kind = 'unlabelled') = (class_examples IS NULL)),
     CHECK ((duplicates IS NULL) = (uncounted IS NOT NULL))
 ) STRICT;
 CREATE INDEX datasets_by_owner ON datasets (owner, id);

@@ -11,6 +11,9 @@ use super::failure::Failure;
 /// Largest number of terms of an explanation on a terminal.
 const TERMS_MAX: usize = 20;
 
+/// The most classes for which an evaluation shows the predictions of each.
+const MATRIX_CLASSES_MAX: usize = 12;
+
 /// Writes a text to standard output. A closed pipe ends the output without an error, as in
 /// `halfspace openapi | head`.
 ///
@@ -169,15 +172,40 @@ pub fn predictions(ndjson: &str) -> String {
         .collect()
 }
 
+/// The errors of an evaluation, then each class with the predictions of its examples.
 pub fn evaluation(result: &Value) -> String {
-    let confusion = &result["confusion"];
     let mut rows = vec![
         ("errors", counted(result)),
         ("accuracy", percent(&result["accuracy"])),
-        ("confusion", own_members(confusion)),
+        ("most frequent class", percent(&result["baseline"])),
+        ("macro F1", percent(&result["macro_f1"])),
     ];
     rows.extend(certificates(result));
-    lines(&rows)
+    lines(&rows) + "\n" + &classes(result)
+}
+
+/// One row per class: its examples, precision and recall, and, if there are few classes, how many of its examples were
+/// predicted as each.
+fn classes(result: &Value) -> String {
+    let all = || result["classes"].as_array().into_iter().flatten();
+    let matrix = result["confusion"].as_array();
+    let matrix = matrix.filter(|rows| rows.len() <= MATRIX_CLASSES_MAX);
+    let head = ["class", "examples", "precision", "recall"].map(str::to_owned);
+    let predicted = all().map(|class| format!("as {}", plain(&class["name"])));
+    let mut rows = vec![head.to_vec()];
+    rows[0].extend(predicted.filter(|_| matrix.is_some()));
+    for (at, class) in all().enumerate() {
+        let mut row = vec![
+            plain(&class["name"]),
+            plain(&class["examples"]),
+            percent(&class["precision"]),
+            percent(&class["recall"]),
+        ];
+        let counts = matrix.and_then(|rows| rows[at].as_array());
+        row.extend(counts.into_iter().flatten().map(plain));
+        rows.push(row);
+    }
+    columns(&rows)
 }
 
 pub fn comparison(job: &Value) -> String {

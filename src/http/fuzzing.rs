@@ -10,6 +10,7 @@ use crate::records::train::ModelDocument;
 
 use super::datasets::upload::line_options;
 use super::extract;
+use super::inference::answer::Offered;
 use super::inference::request::InferenceReader;
 use super::learners::train::read_query;
 use super::models::examples::{ExamplesUse, options};
@@ -94,6 +95,6 @@ pub fn inference(
         limits,
     };
     let mut asked = reader.request(n).map_err(|error| refused(error.into()))?;
-    asked.wanted().map_err(refused)?;
+    asked.wanted(&Offered::default()).map_err(refused)?;
     reader.examples(&mut asked, n).map_err(refused)
 }

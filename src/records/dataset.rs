@@ -52,26 +52,21 @@ pub struct DataFacts {
     pub assume: Option<Assume>,
     /// Number of examples.
     pub examples: u64,
-    /// Number of positive examples; `None` without labels.
-    pub positives: Option<u64>,
-    /// Numbers of repeated examples and of rows with both labels.
+    /// Number of examples of each class, in the order of the codes; `None` without labels. Of two classes, the second
+    /// is positive, and half-space examples are all of this class.
+    pub class_examples: Option<Vec<u64>>,
+    /// Numbers of repeated examples and of rows with more than one label.
     pub repetitions: Repetitions,
     /// The digest of the canonical rows, in hexadecimal.
     pub sha256: String,
 }
 
 impl DataFacts {
-    /// Which of the codes of two classes occur.
+    /// Which class codes occur.
     #[must_use]
-    pub fn occurring(&self) -> [bool; 2] {
-        [self.negatives(), self.positives].map(|count| count.is_some_and(|count| count > 0))
-    }
-
-    /// Number of negative examples; `None` without labels.
-    #[must_use]
-    pub fn negatives(&self) -> Option<u64> {
-        self.positives
-            .map(|positives| self.examples.saturating_sub(positives))
+    pub fn occurring(&self) -> Vec<bool> {
+        let counts = self.class_examples.iter().flatten();
+        counts.map(|&count| count > 0).collect()
     }
 }
 
@@ -82,7 +77,7 @@ pub enum Repetitions {
     Counted {
         /// Examples that equal an earlier example, including the label.
         duplicates: u64,
-        /// Distinct rows that occur with both labels; `None` without labels.
+        /// Distinct rows that occur with more than one label; `None` without labels.
         contradictions: Option<u64>,
     },
     /// The examples were not counted, for this reason.

@@ -9,12 +9,13 @@ use utoipa::ToSchema;
 use halfspace_core::certificates::{self, Certificates};
 use halfspace_core::learners::decision::Score;
 use halfspace_core::learners::engine::assume::Assume;
-use halfspace_core::learners::engine::evaluate::{Confusion, Evaluation, WrongExample};
+use halfspace_core::learners::engine::evaluate::{Evaluation, WrongExample};
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_formats::TableEncoding;
 
 use super::hypothesis::NumberOrDecimal;
 use super::id::ModelId;
+use super::names::{Names, label_number};
 use super::train::{Seconds, Share};
 
 /// The largest size of all scores of one result, in bytes. Later scores are omitted.
@@ -52,8 +53,19 @@ pub struct EvaluateResult {
     /// The share of correct predictions; null if no example was counted.
     #[schema(minimum = 0, maximum = 1)]
     pub accuracy: Option<f64>,
-    /// The examples by label and prediction.
-    pub confusion: Confusion,
+    /// What is known about each class, in the order of the class codes. Of two classes, the first has the label -1 and
+    /// the second the label 1.
+    #[schema(min_items = 2)]
+    pub classes: Vec<ClassDocument>,
+    /// The number of examples by class and predicted class: row `i` has the examples of class `i` of `classes`, and
+    /// column `j` those of them that were predicted as class `j`. Null for more than 256 classes.
+    pub confusion: Option<Vec<Vec<u64>>>,
+    /// The mean of `f1` over the classes that occur or were predicted.
+    #[schema(minimum = 0, maximum = 1)]
+    pub macro_f1: Option<f64>,
+    /// The share of the most frequent class. Predicting it for every example has this accuracy.
+    #[schema(minimum = 0, maximum = 1)]
+    pub baseline: Option<f64>,
     /// The first 100 examples with a wrong prediction, in order, without their features.
     #[schema(max_items = 100)]
     pub wrong: Vec<WrongDocument>,
@@ -67,17 +79,58 @@ pub struct EvaluateResult {
     pub certified: Certificates,
 }
 
+/// How well a class is predicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ClassDocument {
+    /// The name of the class: `-1` or `1` if the labels have no names.
+    pub name: String,
+    /// Examples of the class.
+    pub examples: u64,
+    /// Examples predicted as this class.
+    pub predicted: u64,
+    /// Examples of the class predicted as this class.
+    pub correct: u64,
+    /// The share of correct ones among those predicted as this class; null if there are none.
+    #[schema(minimum = 0, maximum = 1)]
+    pub precision: Option<f64>,
+    /// The share of correct ones among the examples of the class; null if there are none.
+    #[schema(minimum = 0, maximum = 1)]
+    pub recall: Option<f64>,
+    /// The harmonic mean of precision and recall, which is 2 correct / (examples + predicted); null if both are 0.
+    #[schema(minimum = 0, maximum = 1)]
+    pub f1: Option<f64>,
+}
+
+impl ClassDocument {
+    fn new(name: String, [examples, predicted, correct]: [u64; 3]) -> Self {
+        Self {
+            name,
+            examples,
+            predicted,
+            correct,
+            precision: share(correct, predicted),
+            recall: share(correct, examples),
+            f1: share(2 * correct, examples + predicted),
+        }
+    }
+}
+
+/// The share of these examples among all, if there are any.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
 /// An example with a wrong prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WrongDocument {
     /// Index of the example in the data, from 0.
     pub index: u64,
-    /// The label: 1 or -1.
-    #[schema(minimum = -1, maximum = 1)]
-    pub label: i8,
-    /// The prediction, which is the opposite of the label.
-    #[schema(minimum = -1, maximum = 1)]
-    pub prediction: i8,
+    /// The label: 1 or -1 of two classes, or the place in `classes` from 0 of more.
+    #[schema(minimum = -1)]
+    pub label: i64,
+    /// The prediction in the same form.
+    #[schema(minimum = -1)]
+    pub prediction: i64,
     /// The exact score behind the prediction, in the form of a prediction's score. Null after the scores
     /// reach 256 KiB.
     #[schema(value_type = Option<NumberOrDecimal>)]
@@ -104,26 +157,40 @@ pub fn score_value(score: &Score) -> Value {
 }
 
 impl EvaluateResult {
-    /// Makes the document of an evaluation of `model`. `origin` says where fresh examples come from, or why the
-    /// examples are not known to be fresh.
+    /// Makes the document of an evaluation of `model`, whose classes have these names. `origin` says where fresh
+    /// examples come from, or why the examples are not known to be fresh.
     pub fn new(
         model: ModelId,
+        names: &Names,
         evaluation: &Evaluation,
         origin: Result<Assume, String>,
         confidence: f64,
     ) -> Self {
-        let confusion = evaluation.confusion;
+        let confusion = &evaluation.confusion;
         let (errors, examples) = (confusion.errors(), confusion.examples());
         let mut bytes_left = SCORE_BYTES_MAX;
         let wrong = evaluation.wrong.iter();
+        let names = names.class_names();
+        let names = names.unwrap_or_else(|| ["-1", "1"].map(str::to_owned).to_vec());
+        let count = names.len();
+        let classes: Vec<_> = names
+            .into_iter()
+            .zip(confusion.each())
+            .map(|(name, counts)| ClassDocument::new(name, counts))
+            .collect();
+        let f1: Vec<f64> = classes.iter().filter_map(|class| class.f1).collect();
+        let largest = classes.iter().map(|class| class.examples).max();
         Self {
             model,
             errors,
             examples,
-            accuracy: (examples > 0).then(|| (examples - errors) as f64 / examples as f64),
-            confusion,
+            accuracy: share(examples - errors, examples),
+            confusion: confusion.matrix(),
+            macro_f1: (!f1.is_empty()).then(|| f1.iter().sum::<f64>() / f1.len() as f64),
+            baseline: largest.and_then(|largest| share(largest, examples)),
+            classes,
             wrong: wrong
-                .map(|wrong| wrong_document(wrong, &mut bytes_left))
+                .map(|wrong| wrong_document(wrong, count, &mut bytes_left))
                 .collect(),
             complete: evaluation.interrupted.is_none(),
             table: None,
@@ -132,8 +199,7 @@ impl EvaluateResult {
     }
 }
 
-fn wrong_document(wrong: &WrongExample, bytes_left: &mut usize) -> WrongDocument {
-    let prediction = if wrong.decision.is_positive() { 1 } else { -1 };
+fn wrong_document(wrong: &WrongExample, classes: usize, bytes_left: &mut usize) -> WrongDocument {
     let mut score = Value::Null;
     if *bytes_left > 0 {
         let value = score_value(&wrong.decision.score);
@@ -145,8 +211,8 @@ fn wrong_document(wrong: &WrongExample, bytes_left: &mut usize) -> WrongDocument
     }
     WrongDocument {
         index: wrong.index,
-        label: -prediction,
-        prediction,
+        label: label_number(wrong.label, classes),
+        prediction: label_number(wrong.decision.class, classes),
         score,
     }
 }
@@ -163,6 +229,7 @@ mod tests {
         let large = Score::from(BigInt::from(1) << 600_000);
         let wrong = |score: Score, index| WrongExample {
             index,
+            label: (index % 2) as u32,
             decision: Decision::new(score, index % 2 == 0),
         };
         let evaluation = Evaluation {
@@ -176,7 +243,13 @@ mod tests {
         };
         let id = "mdl_01890000000070008000000000000000";
         let undeclared = Err("undeclared".to_owned());
-        let result = EvaluateResult::new(id.parse().unwrap(), &evaluation, undeclared, 0.95);
+        let result = EvaluateResult::new(
+            id.parse().unwrap(),
+            &Names::default(),
+            &evaluation,
+            undeclared,
+            0.95,
+        );
         let kinds: Vec<_> = result.wrong.iter().map(|wrong| &wrong.score).collect();
         assert_eq!(kinds[0], &Value::from(-7));
         assert_eq!(kinds[1].as_str().map(str::len), Some(180_618));

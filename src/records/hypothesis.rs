@@ -321,9 +321,32 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 threshold,
             } => bounded(*n, weights, inhibition, threshold).map(Self::Bounded),
             HypothesisDocument::Committee { .. } => {
-                wrong("a committee is the hypothesis of a session and not of a model".to_owned())
+                wrong("a member of a committee is no committee".to_owned())
             }
         }
+    }
+}
+
+impl TryFrom<&HypothesisDocument> for Predictor {
+    type Error = HypothesisError;
+
+    /// Checks a document and reads its hypothesis or committee.
+    ///
+    /// # Errors
+    /// The first member that contradicts the definition of a hypothesis or another member.
+    fn try_from(document: &HypothesisDocument) -> Result<Self, HypothesisError> {
+        let HypothesisDocument::Committee { n, members } = document else {
+            return Hypothesis::try_from(document).map(Self::One);
+        };
+        let members: Vec<_> = members
+            .iter()
+            .map(Hypothesis::try_from)
+            .collect::<Result<_, _>>()?;
+        let is_of_n = members.first().is_some_and(|first| first.n() == *n);
+        Self::committee(members).filter(|_| is_of_n).ok_or_else(|| {
+            let detail = "a committee has three members or more, all of one kind, n and scale";
+            HypothesisError(detail.to_owned())
+        })
     }
 }
 

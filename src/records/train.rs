@@ -265,9 +265,10 @@ pub struct ModelDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1, if the training data had names.
+    /// The names of the classes, if the training data had names. Of two classes, the first has the label -1 and the
+    /// second the label 1. A committee has one hypothesis per class, in this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
+    #[schema(nullable = false, value_type = Vec<String>, min_items = 2)]
     pub classes: Option<Vec<String>>,
     /// Whether every label but the name of +1 has the label -1.
     #[serde(default, skip_serializing_if = "is_false")]

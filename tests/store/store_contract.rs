@@ -175,7 +175,7 @@ fn dataset(number: i64) -> Dataset {
                 zero_bit_value: -1,
                 assume: Some(Assume::Uniform),
                 examples: 5,
-                positives: Some(2),
+                class_examples: Some(vec![1, 2]),
                 repetitions: Repetitions::Counted {
                     duplicates: 1,
                     contradictions: Some(0),

@@ -473,7 +473,8 @@ fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'st
         .label
         .as_ref()
         .expect("a label")
-        .classes()
+        .classes
+        .clone()
         .names()
         .and_then(|names| <[String; 2]>::try_from(names).ok())
         .expect("two classes");

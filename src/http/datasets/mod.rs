@@ -62,13 +62,12 @@ pub struct FactsDocument {
     assume: Option<Assume>,
     /// Number of examples.
     examples: u64,
-    /// Number of positive examples; null for unlabelled data.
-    positives: Option<u64>,
-    /// Number of negative examples; null for unlabelled data.
-    negatives: Option<u64>,
+    /// Number of examples of each class, in the order of `classes`; of the labels -1 and 1 if these have no names.
+    /// Null for unlabelled data.
+    class_examples: Option<Vec<u64>>,
     /// Examples that equal an earlier example, label included. Null if duplicates were not counted.
     duplicates: Option<u64>,
-    /// Distinct rows that appear with both labels. Null without labels, or if contradictions were not
+    /// Distinct rows that appear with more than one label. Null without labels, or if contradictions were not
     /// counted.
     contradictions: Option<u64>,
     /// Reason why duplicates and contradictions were not counted.
@@ -94,8 +93,9 @@ pub struct DatasetAnswer {
     /// Names of the features, if the data came with names. A value of a nominal attribute is named
     /// `attribute=value`.
     features: Option<Vec<String>>,
-    /// Names of the labels -1 and +1, if the labels came with names.
-    #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
+    /// Names of the classes, if the labels came with names. Of two classes, the first has the label -1 and the second
+    /// the label 1.
+    #[schema(value_type = Option<Vec<String>>, min_items = 2)]
     classes: Option<Vec<String>>,
     /// Encoding of the table, if the data came as a table whose description takes at most 4 MiB.
     #[schema(value_type = Option<TableEncoding>)]
@@ -119,7 +119,6 @@ impl From<DatasetSummary> for DatasetItem {
 
 impl From<DataFacts> for FactsDocument {
     fn from(facts: DataFacts) -> Self {
-        let negatives = facts.negatives();
         let (duplicates, contradictions, duplicates_detail) = match facts.repetitions {
             Repetitions::Counted {
                 duplicates,
@@ -135,8 +134,7 @@ impl From<DataFacts> for FactsDocument {
             zero_bit_value: is_boolean.then_some(facts.zero_bit_value),
             assume: facts.assume,
             examples: facts.examples,
-            positives: facts.positives,
-            negatives,
+            class_examples: facts.class_examples,
             duplicates,
             contradictions,
             duplicates_detail,

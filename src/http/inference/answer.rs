@@ -1,6 +1,7 @@
 //! The answers of `infer`: tensors as lists in the JSON, or as octets after it. They are written example by example,
 //! up to a limit of bytes.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use axum::http::{HeaderName, HeaderValue, header};
@@ -15,8 +16,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::jobs::LoadedModel;
 use crate::records::ModelId;
 use crate::records::evaluation::score_value;
+use crate::records::names::label_number;
 
 use crate::http::problem::{Code, Problem};
 
@@ -27,29 +30,56 @@ pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-co
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputName {
-    /// The prediction 1 or -1: one INT8 per example.
+    /// The prediction: INT8 with 1 or -1 for two classes, INT32 with the index of the class for more.
     Prediction,
     /// The exact score that decided: BYTES with a decimal number or a fraction such as 2/3.
     Score,
+    /// The name of the predicted class: BYTES. Only for a model whose classes have names.
+    Class,
 }
 
 impl OutputName {
-    /// The order of the outputs if a request names none.
-    pub const ALL: [Self; 2] = [Self::Prediction, Self::Score];
-
     /// The name in the protocol.
     pub fn text(self) -> &'static str {
         match self {
             Self::Prediction => "prediction",
             Self::Score => "score",
+            Self::Class => "class",
+        }
+    }
+}
+
+/// The outputs that a model offers.
+#[derive(Clone, Debug, Default)]
+pub struct Offered {
+    /// The number of classes.
+    classes: usize,
+    /// The names of the classes.
+    names: Option<Vec<String>>,
+}
+
+impl Offered {
+    /// The outputs of a model.
+    pub fn of(model: &LoadedModel) -> Self {
+        Self {
+            classes: model.predictor.classes(),
+            names: model.names.class_names(),
         }
     }
 
-    /// The protocol's datatype of the elements.
-    pub fn datatype(self) -> &'static str {
-        match self {
-            Self::Prediction => "INT8",
-            Self::Score => "BYTES",
+    /// The outputs in the order of an answer to a request that names none.
+    pub fn all(&self) -> Vec<OutputName> {
+        let class = self.names.as_ref().map(|_| OutputName::Class);
+        let both = [OutputName::Prediction, OutputName::Score];
+        both.into_iter().chain(class).collect()
+    }
+
+    /// The protocol's datatype of the elements of an output.
+    pub fn datatype(&self, name: OutputName) -> &'static str {
+        match name {
+            OutputName::Prediction if self.classes > 2 => "INT32",
+            OutputName::Prediction => "INT8",
+            OutputName::Score | OutputName::Class => "BYTES",
         }
     }
 }
@@ -78,7 +108,7 @@ pub struct InferenceAnswer<'a> {
 #[derive(Serialize, ToSchema)]
 pub struct OutputTensor<'a> {
     name: &'static str,
-    /// INT8 or BYTES.
+    /// INT8, INT32 or BYTES.
     datatype: &'static str,
     /// The number of examples.
     #[schema(min_items = 1, max_items = 1)]
@@ -86,7 +116,7 @@ pub struct OutputTensor<'a> {
     /// Present if the tensor follows the JSON as octets.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<OctetsHint>,
-    /// The elements: 1 or -1, or texts. Absent if the tensor follows the JSON as octets.
+    /// The elements: numbers or texts. Absent if the tensor follows the JSON as octets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Value>>)]
     data: Option<&'a RawValue>,
@@ -101,6 +131,7 @@ pub struct OctetsHint {
 
 /// The output tensors of a request.
 pub struct OutputTensors {
+    offered: Offered,
     examples: u64,
     tensors: Vec<Tensor>,
 }
@@ -121,6 +152,7 @@ impl OutputTensors {
     /// [`Code::ANSWER_TOO_LONG`] as soon as the tensors are longer than `bytes_max`.
     pub fn of(
         predictor: &Predictor,
+        offered: Offered,
         parsed: &Parsed,
         wanted: &[Wanted],
         bytes_max: u64,
@@ -131,6 +163,7 @@ impl OutputTensors {
             bytes: Vec::new(),
         });
         let mut answer = Self {
+            offered,
             examples: 0,
             tensors: tensors.collect(),
         };
@@ -143,7 +176,7 @@ impl OutputTensors {
                 for decision in decisions {
                     answer.examples += 1;
                     for tensor in &mut answer.tensors {
-                        tensor.push(decision);
+                        tensor.push(decision, &answer.offered);
                     }
                 }
                 match answer.bytes() > bytes_max {
@@ -190,7 +223,7 @@ impl OutputTensors {
             };
             OutputTensor {
                 name: tensor.wanted.name.text(),
-                datatype: tensor.wanted.name.datatype(),
+                datatype: self.offered.datatype(tensor.wanted.name),
                 shape,
                 parameters: list.is_none().then_some(octets),
                 data: list.as_deref(),
@@ -220,28 +253,35 @@ impl OutputTensors {
 }
 
 impl Tensor {
-    fn push(&mut self, decision: &Decision) {
+    fn push(&mut self, decision: &Decision, offered: &Offered) {
         let Wanted { name, is_binary } = self.wanted;
         let bytes = &mut self.bytes;
         if !is_binary {
             bytes.push(if bytes.is_empty() { b'[' } else { b',' });
         }
-        match (name, is_binary, decision.is_positive()) {
-            (OutputName::Prediction, true, true) => bytes.push(1),
-            (OutputName::Prediction, true, false) => bytes.push(-1_i8 as u8),
-            (OutputName::Prediction, false, true) => bytes.push(b'1'),
-            (OutputName::Prediction, false, false) => bytes.extend_from_slice(b"-1"),
-            (OutputName::Score, false, _) => {
-                bytes.push(b'"');
-                bytes.extend_from_slice(score_text(&decision.score).as_bytes());
-                bytes.push(b'"');
+        let text = match name {
+            OutputName::Prediction => {
+                let number = label_number(decision.class, offered.classes);
+                match (is_binary, offered.classes) {
+                    (false, _) => bytes.extend_from_slice(number.to_string().as_bytes()),
+                    (true, ..=2) => bytes.extend_from_slice(&(number as i8).to_le_bytes()),
+                    (true, _) => bytes.extend_from_slice(&(number as i32).to_le_bytes()),
+                }
+                return;
             }
-            (OutputName::Score, true, _) => {
-                let text = score_text(&decision.score);
-                let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-                bytes.extend_from_slice(&length.to_le_bytes());
-                bytes.extend_from_slice(text.as_bytes());
+            OutputName::Score => Cow::Owned(score_text(&decision.score)),
+            OutputName::Class => {
+                let names = offered.names.iter().flatten();
+                let name = names.skip(decision.class as usize).next();
+                Cow::Borrowed(name.map_or("", String::as_str))
             }
+        };
+        if is_binary {
+            let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        } else {
+            bytes.extend_from_slice(Value::from(text).to_string().as_bytes());
         }
     }
 
@@ -276,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    const BOTH: [OutputName; 2] = OutputName::ALL;
+    const BOTH: [OutputName; 2] = [OutputName::Prediction, OutputName::Score];
 
     /// The tensors of five examples with 0, 1, 2, 3 and 3 ones. The hypothesis has three weights of 1, so the
     /// scores are -3, -1, 1, 3 and 3.
@@ -292,6 +332,10 @@ mod tests {
         let wanted: Vec<_> = wanted.collect();
         let answer = OutputTensors::of(
             &predictor,
+            Offered {
+                classes: 2,
+                names: None,
+            },
             &parsed,
             &wanted,
             bytes_max,

@@ -21,7 +21,7 @@ use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::inference::answer::{InferenceAnswer, JSON_LENGTH, OutputTensors};
+use crate::http::inference::answer::{InferenceAnswer, JSON_LENGTH, Offered, OutputTensors};
 use crate::http::inference::request::{InferenceReader, InferenceRequest};
 use crate::http::inference::{PathVersion, VERSION};
 use crate::http::jobs::submission::check_name;
@@ -79,12 +79,20 @@ pub async fn infer_model(
             FieldError::at_pointer("/id", detail)
         })?;
         asked.check_model(id)?;
-        let wanted = asked.wanted()?;
+        let offered = Offered::of(&model);
+        let wanted = asked.wanted(&offered)?;
         let parsed = reader.examples(&mut asked, n)?;
         fit(&model, &parsed, Origin::Whole)?;
         let _timer = limit_decisions(&checks.limits, &stop, &model.predictor, &parsed.data);
         let bytes_max = checks.limits.answer_bytes_max;
-        let answer = OutputTensors::of(&model.predictor, &parsed, &wanted, bytes_max, &stop)?;
+        let answer = OutputTensors::of(
+            &model.predictor,
+            offered,
+            &parsed,
+            &wanted,
+            bytes_max,
+            &stop,
+        )?;
         match stop
             .raised()
             .filter(|_| answer.examples() < parsed.data.examples() as u64)

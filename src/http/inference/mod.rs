@@ -21,7 +21,7 @@ use crate::http::answer::Json;
 use crate::http::app_state::App;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::inference::answer::OutputName;
+use crate::http::inference::answer::{Offered, OutputName};
 use crate::http::models::examples::model_in_path;
 use crate::http::operations;
 use crate::http::problem::Problem;
@@ -155,7 +155,8 @@ pub async fn get_inference_model(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<Json<InferenceModel>, Problem> {
-    let predictor = model_in_path(&app, &owner, id).await?.predictor;
+    let model = model_in_path(&app, &owner, id).await?;
+    let (predictor, offered) = (&model.predictor, Offered::of(&model));
     let n = i64::try_from(predictor.n()).unwrap_or(i64::MAX);
     let datatype = if predictor.reads_bits() {
         Datatype::Bool
@@ -164,7 +165,7 @@ pub async fn get_inference_model(
     };
     let output = |name: OutputName| TensorMetadata {
         name: name.text(),
-        datatype: name.datatype(),
+        datatype: offered.datatype(name),
         shape: vec![-1],
     };
     Ok(Json(InferenceModel {
@@ -176,7 +177,7 @@ pub async fn get_inference_model(
             datatype: datatype.name(),
             shape: vec![-1, n],
         }],
-        outputs: OutputName::ALL.map(output).into(),
+        outputs: offered.all().into_iter().map(output).collect(),
     }))
 }
 

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::records::ModelId;
 
-use crate::http::inference::answer::{OutputName, Wanted};
+use crate::http::inference::answer::{Offered, OutputName, Wanted};
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// A prediction request.
@@ -33,7 +33,7 @@ pub struct InferenceRequest {
     #[schema(min_items = 1, max_items = 1)]
     inputs: Vec<InputTensor>,
     /// Output tensors in the order of the answer; all when absent.
-    #[schema(max_items = 2)]
+    #[schema(max_items = 3)]
     outputs: Option<Vec<RequestedOutput>>,
 }
 
@@ -55,8 +55,8 @@ impl InferenceRequest {
     /// The requested output tensors.
     ///
     /// # Errors
-    /// A tensor that is requested twice.
-    pub fn wanted(&self) -> Result<Vec<Wanted>, Problem> {
+    /// A tensor that is requested twice, or that the model does not offer.
+    pub fn wanted(&self, offered: &Offered) -> Result<Vec<Wanted>, Problem> {
         let all = self.parameters.and_then(|given| given.binary_data_output);
         let mut wanted: Vec<Wanted> = Vec::new();
         for (index, output) in self.outputs.iter().flatten().enumerate() {
@@ -66,13 +66,19 @@ impl InferenceRequest {
                 let pointer = format!("/outputs/{index}/name");
                 return Err(refused(Code::SCHEMA, &pointer, detail));
             }
+            if !offered.all().contains(&name) {
+                let detail = "The classes of the model have no names.";
+                let pointer = format!("/outputs/{index}/name");
+                return Err(refused(Code::SCHEMA, &pointer, detail));
+            }
             let own = output.parameters.and_then(|given| given.binary_data);
             let is_binary = own.or(all).unwrap_or(false);
             wanted.push(Wanted { name, is_binary });
         }
         if wanted.is_empty() {
             let is_binary = all.unwrap_or(false);
-            wanted.extend(OutputName::ALL.map(|name| Wanted { name, is_binary }));
+            let all = offered.all().into_iter();
+            wanted.extend(all.map(|name| Wanted { name, is_binary }));
         }
         Ok(wanted)
     }

@@ -275,6 +275,7 @@ impl PendingEvaluation {
             let fresh = origin.fresh_for(&self.model);
             Ok(EvaluateResult::new(
                 self.id,
+                &self.model.names,
                 &evaluation,
                 fresh,
                 self.confidence,

@@ -40,11 +40,11 @@ use crate::http::problem::{Code, Occurrence, Problem};
 /// Predictions of a model, one per example.
 #[derive(Serialize, ToSchema)]
 pub struct Predictions {
-    /// 1 or -1.
-    predictions: Vec<i8>,
+    /// 1 or -1 of two classes; of more, the place of the class among the classes of the model, from 0.
+    predictions: Vec<i64>,
     /// The names of the predicted classes. Null if the labels of the training had no names.
     predicted_classes: Option<Vec<String>>,
-    /// The exact scores of the predictions. A score is a whole number (a decimal string beyond 2^53), a
+    /// The exact scores of the predicted classes. A score is a whole number (a decimal string beyond 2^53), a
     /// fraction such as "2/3", or a number if the weights are real by definition. The score is null if such
     /// a sum overflows. The list is null if the answer would be too long with the scores.
     #[schema(value_type = Option<Vec<Option<NumberOrDecimal>>>)]

@@ -214,9 +214,14 @@ fn facts(
         zero_bit_value: if zero_is_minus { -1 } else { 0 },
         assume,
         examples,
-        positives: match header.labels {
-            LabelKind::Labelled { .. } => Some(stored.class_examples.get(1).copied().unwrap_or(0)),
-            LabelKind::HalfSpace => Some(examples),
+        class_examples: match header.labels {
+            LabelKind::Labelled { .. } => {
+                let mut counts = stored.class_examples.clone();
+                // The last classes may have no example.
+                counts.resize(parsed.classes.as_ref().map_or(2, Classes::count), 0);
+                Some(counts)
+            }
+            LabelKind::HalfSpace => Some(vec![0, examples]),
             LabelKind::Unlabelled => None,
         },
         repetitions: repetitions(stored, compared_max),

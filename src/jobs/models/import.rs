@@ -8,6 +8,7 @@ use halfspace_core::learners::engine::entry::Setup;
 use halfspace_core::learners::engine::parameters::{ParameterError, Parameters};
 use halfspace_core::learners::engine::random::{Purpose, Seed};
 use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -51,16 +52,25 @@ pub fn check_import(
     sent: ModelDocument,
     sha256: &str,
 ) -> Result<ModelDocument, ImportError> {
-    let hypothesis = Hypothesis::try_from(&sent.hypothesis)
+    let predictor = Predictor::try_from(&sent.hypothesis)
         .map_err(|error| ImportError::Hypothesis(error.to_string()))?;
+    let named = sent.label_classes().map_or(2, |classes| classes.count());
+    if named != predictor.classes() {
+        let told = predictor.classes();
+        return Err(ImportError::Hypothesis(format!(
+            "the hypothesis tells {told} classes apart, but the model names {named}"
+        )));
+    }
+    // The members are of one kind.
+    let hypothesis = &predictor.members()[0];
     let params = if learner == MAXIMUM_MARGIN {
-        margin_params(&sent.params, &hypothesis)?
+        margin_params(&sent.params, &predictor)?
     } else {
-        learner_params(learner, &sent, &hypothesis)?
+        learner_params(learner, &sent, hypothesis)?
     };
     let document = ModelDocument {
         params,
-        hypothesis: HypothesisDocument::from(&hypothesis),
+        hypothesis: HypothesisDocument::from(&predictor),
         ..sent
     };
     let found = hex::encode(digest(learner, &document));
@@ -88,7 +98,7 @@ fn learner_params(
     });
     let rule = rule.map_err(|error| ImportError::Parameters(vec![error]))?;
     if rule.predictor().one().map(discriminant) != Some(discriminant(hypothesis)) {
-        let kind = sent.hypothesis.kind();
+        let kind = HypothesisDocument::from(hypothesis).kind();
         let own = HypothesisDocument::from(&rule.predictor()).kind();
         return Err(wrong_kind(name, kind, own));
     }
@@ -104,10 +114,10 @@ fn wrong_kind(learner: &str, kind: &str, own: &str) -> ImportError {
 
 fn margin_params(
     params: &Map<String, Value>,
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
 ) -> Result<Map<String, Value>, ImportError> {
-    if !matches!(hypothesis, Hypothesis::Linear(_)) {
-        let kind = HypothesisDocument::from(hypothesis).kind();
+    if !matches!(predictor.one(), Some(Hypothesis::Linear(_))) {
+        let kind = HypothesisDocument::from(predictor).kind();
         return Err(wrong_kind(MAXIMUM_MARGIN, kind, "linear"));
     }
     let read = MaximumMarginParams::deserialize(params).map_err(|error| {

@@ -6,7 +6,7 @@ pub(super) mod loaded;
 
 use std::sync::Arc;
 
-use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predictor::Predictor;
 use tokio::time::Instant;
 
 use crate::records::train::ModelDocument;
@@ -61,12 +61,12 @@ impl Models {
         }
         let document = serde_json::from_str::<ModelDocument>(&record.document);
         let document = document.map_err(StoreError::corrupt)?;
-        let hypothesis = Hypothesis::try_from(&document.hypothesis);
-        let hypothesis = hypothesis.map_err(StoreError::corrupt)?;
+        let predictor = Predictor::try_from(&document.hypothesis);
+        let predictor = predictor.map_err(StoreError::corrupt)?;
         let lineage = Arc::new(lineage(&record, &document));
         let classes = document.label_classes();
         let model = LoadedModel {
-            predictor: Arc::new(hypothesis.into()),
+            predictor: Arc::new(predictor),
             names: Names {
                 features: document.features,
                 classes,

@@ -10,7 +10,7 @@ use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::predict::{Misfit, check_fit};
-use halfspace_core::learners::sample::examples::{Examples, LabelKind, MANY_CLASSES};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
 use crate::records::task::DataSpec;
@@ -162,7 +162,13 @@ impl Task for Evaluate {
             ..self.origin.clone()
         };
         let origin = origin.fresh_for(&self.model);
-        let result = EvaluateResult::new(self.id, &evaluation, origin, self.confidence);
+        let result = EvaluateResult::new(
+            self.id,
+            &self.model.names,
+            &evaluation,
+            origin,
+            self.confidence,
+        );
         let is_cancelled = evaluation.interrupted == Some(Interrupt::Cancelled);
         let counts = evaluate::counts(&evaluation.confusion);
         about.counted_end(&result, is_cancelled, &counts, self.examples_planned())
@@ -193,7 +199,6 @@ impl Task for Evaluate {
 /// The reason why the examples cannot be used.
 pub fn check_labels(model: &Names, examples: &dyn Examples) -> Result<(), &'static str> {
     match examples.shape().labels {
-        labels if labels.has_many_classes() => Err(MANY_CLASSES),
         LabelKind::HalfSpace if model.class_names().is_some() => Err(
             "the examples have no labels, but only labels tell the classes of the model; send the examples with their \
              labels",

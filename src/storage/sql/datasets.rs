@@ -27,7 +27,7 @@ const DATASET: DigestColumns = DigestColumns {
         Number("zero_bit_value"),
         Text("assume"),
         Number("examples"),
-        Number("positives"),
+        Text("class_examples"),
         Number("duplicates"),
         Number("contradictions"),
         Text("uncounted"),
@@ -90,8 +90,8 @@ impl Stored for DatasetKind {
     type Item = DatasetSummary;
 
     const TABLE: &'static str = "datasets";
-    const COLUMNS: &'static str = "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, positives, \
-         duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at, seed, \
+    const COLUMNS: &'static str = "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, \
+         class_examples, duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at, seed, \
          (SELECT digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
          AS digest, \
          (SELECT names_digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
@@ -131,7 +131,7 @@ impl Stored for DatasetKind {
                 zero_bit_value: rows::small(row, "zero_bit_value")?,
                 assume: assume.map(rows::from_word).transpose()?,
                 examples: rows::unsigned(row, "examples")?,
-                positives: rows::unsigned_if(row, "positives")?,
+                class_examples: rows::from_json_if(row, "class_examples")?,
                 repetitions,
                 sha256: row.get("sha256")?,
             },
@@ -186,7 +186,10 @@ impl Inserted for Dataset {
                 ("zero_bit_value", i64::from(facts.zero_bit_value).into()),
                 ("assume", assume.into()),
                 ("examples", rows::signed(facts.examples)?.into()),
-                ("positives", signed_if(facts.positives)?.into()),
+                (
+                    "class_examples",
+                    rows::json_if(facts.class_examples.as_ref())?.into(),
+                ),
                 ("duplicates", signed_if(duplicates)?.into()),
                 ("contradictions", signed_if(contradictions)?.into()),
                 ("uncounted", uncounted.into()),

@@ -123,9 +123,9 @@ mod tests {
 
     /// A dataset, a queued job with its own data, an ended job, and a queued job that reads the dataset.
     const ROWS: &str = "
-        INSERT INTO datasets (id, owner, n, kind, value_kind, zero_bit_value, examples, positives,
+        INSERT INTO datasets (id, owner, n, kind, value_kind, zero_bit_value, examples, class_examples,
             duplicates, sha256, bytes, data_key, created_at)
-        VALUES ('ds_1', 'anonymous', 3, 'labelled', 'boolean', 0, 2, 1, 0, 'ab', 9, 'datasets/1', 1);
+        VALUES ('ds_1', 'anonymous', 3, 'labelled', 'boolean', 0, 2, '[1,1]', 0, 'ab', 9, 'datasets/1', 1);
         INSERT INTO jobs (id, owner, task, status, data_key, dataset, seed, attempt, priority,
             created_at, finished_at, progress, cancel_requested, event_sequence, spec, level,
             expected_seconds, memory_bytes, spec_schema, digest)

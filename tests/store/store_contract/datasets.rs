@@ -30,7 +30,7 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
                 values: RowsKind::Real,
                 zero_bit_value: 0,
                 assume: None,
-                positives: None,
+                class_examples: None,
                 repetitions: Repetitions::Uncounted("too many".into()),
                 ..dataset(2).summary.facts
             },

@@ -264,11 +264,10 @@ fn session_certificate_with_a_vacuous_bound_is_withheld() {
     }
     // All examples are wrong, or none was counted.
     for errors in [0, 7] {
+        let mut confusion = Confusion::of_classes(2);
+        confusion.count(0, 1, errors);
         let evaluation = Evaluation {
-            confusion: Confusion {
-                false_positives: errors,
-                ..Confusion::default()
-            },
+            confusion,
             ..Evaluation::default()
         };
         let found = of_test(&evaluation, Ok(Assume::Independent), 0.95);

@@ -63,6 +63,27 @@ impl Hypothesis {
         }
     }
 
+    /// Whether the scores of both hypotheses mean the same, so that the members of a committee may have both.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let are_like = match (self, other) {
+            (Self::Linear(own), Self::Linear(other)) => own.is_like(other),
+            (Self::Winnow(own), Self::Winnow(other)) => {
+                (own.base(), own.theta()) == (other.base(), other.theta())
+                    && own.has_complements() == other.has_complements()
+            }
+            (Self::KernelWinnow(own), Self::KernelWinnow(other)) => {
+                (own.base(), own.theta()) == (other.base(), other.theta())
+            }
+            (Self::Kernel(own), Self::Kernel(other)) => own.kernel() == other.kernel(),
+            (Self::Bounded(own), Self::Bounded(other)) => {
+                (own.inhibition(), own.threshold()) == (other.inhibition(), other.threshold())
+            }
+            (Self::BinaryWeights(_), Self::BinaryWeights(_)) => true,
+            _ => false,
+        };
+        are_like && self.n() == other.n()
+    }
+
     /// The sign of the weight of each feature, as a weight in {-1, +1}. None for a kind without such signs.
     pub fn signs(&self) -> Option<BitVector> {
         match self {

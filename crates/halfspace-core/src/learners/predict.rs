@@ -9,6 +9,7 @@ use crate::learners::engine::shared_work::{self, PIECE_WORDS_MAX};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::classes::BlockCodes;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
 use crate::learners::sample::parts::{PART_ROWS_MAX, Parts};
@@ -89,7 +90,7 @@ pub fn for_each_decisions_until(
 }
 
 /// Shows `see` the decisions on all examples in order, up to 64 per call, or fewer if a decision takes long. The
-/// second argument of `see` is a mask of the positive examples; those without labels count as positive. The calls
+/// second argument of `see` has the class codes of these examples; those without labels count as positive. The calls
 /// stop when `see` breaks or `stop` is raised.
 ///
 /// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client sent them.
@@ -108,7 +109,7 @@ pub fn decide_each(
     examples: &dyn Examples,
     zero: f64,
     stop: &StopFlag,
-    mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
+    mut see: impl FnMut(&[Decision], &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
     assert_eq!(predictor.n(), shape.n);
@@ -125,13 +126,9 @@ pub fn decide_each(
     if !shape.is_real && is_worth_copying(predictor, count, stop) {
         return decide_together(predictor, &mut stream, stop, see);
     }
-    decide_alone(
-        predictor,
-        &mut stream,
-        zero,
-        stop,
-        |decisions, positives| see(decisions, positives),
-    )
+    decide_alone(predictor, &mut stream, zero, stop, |decisions, codes| {
+        see(decisions, codes)
+    })
 }
 
 /// Decides on the examples of a stream on one thread. `see` may take the decisions out of the vector.
@@ -140,7 +137,7 @@ fn decide_alone(
     stream: &mut dyn Stream,
     zero: f64,
     stop: &StopFlag,
-    mut see: impl FnMut(&mut Vec<Decision>, u64) -> ControlFlow<()>,
+    mut see: impl FnMut(&mut Vec<Decision>, &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let n = stream.n();
     let (mut decisions, mut values) = (Vec::with_capacity(BLOCK_ROWS), Vec::new());
@@ -160,7 +157,7 @@ fn decide_alone(
                 _ => predictor.decide(&block, rows, stop, &mut decisions),
             }
             let is_ended = stop.raised().is_some();
-            if is_ended || see(&mut decisions, block.positives >> first).is_break() {
+            if is_ended || see(&mut decisions, &block.codes_from(first)).is_break() {
                 return Ok(());
             }
         }
@@ -174,13 +171,13 @@ fn decide_in_parts(
     parts: &Parts<'_>,
     zero: f64,
     stop: &StopFlag,
-    mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
+    mut see: impl FnMut(&[Decision], &BlockCodes) -> ControlFlow<()>,
 ) {
     let decide = |part: usize, stop: &StopFlag| {
         let (mut all, mut looks) = (Vec::new(), Vec::new());
         let (_, mut part) = parts.get(part);
-        let read = decide_alone(predictor, &mut part, zero, stop, |decisions, positives| {
-            looks.push((decisions.len(), positives));
+        let read = decide_alone(predictor, &mut part, zero, stop, |decisions, codes| {
+            looks.push((decisions.len(), *codes));
             all.append(decisions);
             ControlFlow::Continue(())
         });
@@ -193,10 +190,10 @@ fn decide_in_parts(
             return ControlFlow::Break(());
         }
         let mut rest = all.as_slice();
-        looks.into_iter().try_for_each(|(count, positives)| {
+        looks.into_iter().try_for_each(|(count, codes)| {
             let decisions;
             (decisions, rest) = rest.split_at(count);
-            see(decisions, positives)
+            see(decisions, &codes)
         })
     });
 }
@@ -214,7 +211,7 @@ fn decide_together(
     predictor: &Predictor,
     stream: &mut dyn Stream,
     stop: &StopFlag,
-    mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
+    mut see: impl FnMut(&[Decision], &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     debug_assert!(predictor.reads_bits());
     let mut batch = Batch::default();
@@ -235,7 +232,7 @@ fn decide_together(
             predictor.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
             // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();
-            (decisions, batch.block(*index).positives >> rows.start)
+            (decisions, batch.block(*index).codes_from(rows.start))
         };
         let mut flow = ControlFlow::Continue(());
         shared_work::for_each(
@@ -243,10 +240,10 @@ fn decide_together(
             all.len(),
             PIECES_AHEAD,
             decide,
-            |(decisions, positives)| {
+            |(decisions, codes)| {
                 flow = match stop.raised() {
                     Some(_) => ControlFlow::Break(()),
-                    None => see(&decisions, positives),
+                    None => see(&decisions, &codes),
                 };
                 flow
             },

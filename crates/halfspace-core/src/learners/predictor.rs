@@ -35,6 +35,18 @@ impl From<Hypothesis> for Predictor {
 }
 
 impl Predictor {
+    /// The committee of these members, unless they are fewer than three or their scores cannot be compared.
+    pub fn committee(members: Vec<Hypothesis>) -> Option<Self> {
+        let first = members.first()?;
+        let are_like = members.len() > 2 && members.iter().all(|member| member.is_like(first));
+        are_like.then_some(Self::Committee(members))
+    }
+
+    /// The number of classes that are told apart.
+    pub fn classes(&self) -> usize {
+        self.members().len().max(2)
+    }
+
     /// The hypothesis, unless there is a committee.
     pub fn one(&self) -> Option<&Hypothesis> {
         match self {

@@ -3,8 +3,6 @@
 //! This file holds the counts by label and prediction, and the list of the first wrong examples. The decisions come
 //! from `predict.rs`.
 
-use serde::{Deserialize, Serialize};
-
 use std::ops::ControlFlow;
 
 use crate::learners::decision::Decision;
@@ -26,46 +24,82 @@ pub struct Evaluation {
     pub interrupted: Option<Interrupt>,
 }
 
-/// Numbers of examples by label and prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+/// The most classes for which examples are counted by label and prediction together.
+const MATRIX_CLASSES_MAX: usize = 256;
+
+/// Numbers of examples by label and prediction, each in the order of the class codes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Confusion {
-    /// Positive examples with prediction 1.
-    pub true_positives: u64,
-    /// Negative examples with prediction 1.
-    pub false_positives: u64,
-    /// Negative examples with prediction -1.
-    pub true_negatives: u64,
-    /// Positive examples with prediction -1.
-    pub false_negatives: u64,
+    /// Examples with each label.
+    labelled: Vec<u64>,
+    /// Examples with each prediction.
+    predicted: Vec<u64>,
+    /// Examples with each label that were predicted correctly.
+    correct: Vec<u64>,
+    /// Examples by label and prediction, row after row. Empty for more classes than [`MATRIX_CLASSES_MAX`].
+    matrix: Vec<u64>,
 }
 
-/// An example with a wrong prediction. The label is the opposite of the prediction.
+/// An example with a wrong prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongExample {
     /// Index of the example in the data, from 0.
     pub index: u64,
+    /// The code of its class.
+    pub label: u32,
     /// Decision of the hypothesis.
     pub decision: Decision,
 }
 
 impl Confusion {
+    /// No example of so many classes.
+    pub fn of_classes(classes: usize) -> Self {
+        let zeros = vec![0; classes];
+        let has_matrix = classes <= MATRIX_CLASSES_MAX;
+        Self {
+            labelled: zeros.clone(),
+            predicted: zeros.clone(),
+            correct: zeros,
+            matrix: vec![0; if has_matrix { classes * classes } else { 0 }],
+        }
+    }
+
     /// Number of examples with a wrong prediction.
     pub fn errors(&self) -> u64 {
-        self.false_positives + self.false_negatives
+        self.examples() - self.correct.iter().sum::<u64>()
     }
 
     /// Number of all examples.
     pub fn examples(&self) -> u64 {
-        self.errors() + self.true_positives + self.true_negatives
+        self.labelled.iter().sum()
     }
 
-    fn count(&mut self, label_is_positive: bool, prediction_is_positive: bool) {
-        *match (label_is_positive, prediction_is_positive) {
-            (true, true) => &mut self.true_positives,
-            (false, true) => &mut self.false_positives,
-            (false, false) => &mut self.true_negatives,
-            (true, false) => &mut self.false_negatives,
-        } += 1;
+    /// For each class, the number of examples with its label, with its prediction, and with both.
+    pub fn each(&self) -> impl Iterator<Item = [u64; 3]> {
+        let predicted = self.predicted.iter().zip(&self.correct);
+        let all = self.labelled.iter().zip(predicted);
+        all.map(|(&labelled, (&predicted, &correct))| [labelled, predicted, correct])
+    }
+
+    /// For each label, the number of examples by prediction. None if there are too many classes.
+    pub fn matrix(&self) -> Option<Vec<Vec<u64>>> {
+        let classes = self.labelled.len();
+        let rows = self.matrix.chunks(classes.max(1)).map(<[u64]>::to_vec);
+        (self.matrix.len() == classes * classes).then(|| rows.collect())
+    }
+
+    /// Counts examples with this label and this prediction.
+    pub fn count(&mut self, label: u32, prediction: u32, examples: u64) {
+        let (label, prediction) = (label as usize, prediction as usize);
+        self.labelled[label] += examples;
+        self.predicted[prediction] += examples;
+        if label == prediction {
+            self.correct[label] += examples;
+        }
+        let at = label * self.labelled.len() + prediction;
+        if let Some(cell) = self.matrix.get_mut(at) {
+            *cell += examples;
+        }
     }
 }
 
@@ -91,29 +125,27 @@ pub fn evaluate(
         shape.labels != LabelKind::Unlabelled,
         "examples without labels"
     );
-    let mut found = Evaluation::default();
+    let mut found = Evaluation {
+        confusion: Confusion::of_classes(predictor.classes()),
+        ..Evaluation::default()
+    };
     let mut row = 0;
-    decide_each(
-        predictor,
-        examples,
-        zero,
-        &run.stop,
-        |decisions, positives| {
-            for (at, decision) in decisions.iter().enumerate() {
-                let label = positives >> at & 1 == 1;
-                found.confusion.count(label, decision.is_positive());
-                if label != decision.is_positive() && found.wrong.len() < WRONG_EXAMPLES_MAX {
-                    found.wrong.push(WrongExample {
-                        index: row as u64,
-                        decision: decision.clone(),
-                    });
-                }
-                row += 1;
+    decide_each(predictor, examples, zero, &run.stop, |decisions, codes| {
+        for (at, decision) in decisions.iter().enumerate() {
+            let label = codes.get(at);
+            found.confusion.count(label, decision.class, 1);
+            if label != decision.class && found.wrong.len() < WRONG_EXAMPLES_MAX {
+                found.wrong.push(WrongExample {
+                    index: row as u64,
+                    label,
+                    decision: decision.clone(),
+                });
             }
-            run.progress.show(&counts(&found.confusion));
-            ControlFlow::Continue(())
-        },
-    )?;
+            row += 1;
+        }
+        run.progress.show(&counts(&found.confusion));
+        ControlFlow::Continue(())
+    })?;
     // An interrupt after the last example changes nothing.
     found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
     match found.interrupted {
@@ -160,14 +192,10 @@ mod tests {
         // negative.
         let (predictor, data) = majority("10000110", 1);
         let found = evaluate(&predictor, &data, 0.0, &Run::default()).unwrap();
-        let expected = Confusion {
-            true_positives: 2,
-            false_positives: 2,
-            true_negatives: 3,
-            false_negatives: 1,
-        };
-        assert_eq!(found.confusion, expected);
-        assert_eq!((expected.errors(), expected.examples()), (3, 8));
+        let confusion = &found.confusion;
+        assert_eq!(confusion.matrix(), Some(vec![vec![3, 2], vec![1, 2]]));
+        assert!(confusion.each().eq([[5, 4, 3], [3, 4, 2]]));
+        assert_eq!((confusion.errors(), confusion.examples()), (3, 8));
         let wrong: Vec<_> = found
             .wrong
             .iter()

@@ -323,6 +323,16 @@ impl LinearWeights {
         Ok(())
     }
 
+    /// Whether the scores of both weights mean the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let units = match (self, other) {
+            (Self::Integer(own), Self::Integer(other)) => own.unit() == other.unit(),
+            (Self::Real(_), Self::Real(_)) => true,
+            _ => false,
+        };
+        units && self.check_like(other).is_ok()
+    }
+
     /// The weights and the bias as numbers.
     pub fn numbers(&self) -> (Vec<f64>, Option<f64>) {
         match self {

@@ -60,6 +60,18 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// The class codes of the rows from `first` on.
+    pub fn codes_from(&self, first: usize) -> BlockCodes {
+        let mut codes = match self.codes {
+            Some(codes) => codes,
+            None => BlockCodes::of_signs(self.positives),
+        };
+        for word in codes.words_mut() {
+            *word >>= first;
+        }
+        codes
+    }
+
     /// The rows as a member of a committee sees them: those of its class have the label +1, all others -1.
     #[must_use]
     pub fn of_class(&self, code: u32) -> Self {

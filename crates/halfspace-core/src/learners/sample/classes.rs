@@ -149,6 +149,13 @@ impl BlockCodes {
         }
     }
 
+    /// The codes of two classes. Bit `r` of `positives` is the code of example `r`.
+    pub fn of_signs(positives: u64) -> Self {
+        let mut codes = Self::zeros(1);
+        codes.planes[0] = positives;
+        codes
+    }
+
     /// The word of each plane. Bit `r` belongs to example `r`.
     pub fn words(&self) -> &[u64] {
         &self.planes[..self.count]

@@ -70,9 +70,9 @@ pub enum Claim {
     Survival {
         /// The upper limit of the error.
         error_at_most: f64,
-        /// Consistent examples since the last mistake.
+        /// Examples since the last mistake or update.
         run_length: u64,
-        /// The number of the hypothesis: the mistakes before it plus one.
+        /// The number of the hypothesis: the mistakes and updates before it plus one.
         hypothesis: u64,
     },
     /// The hypotheses of a run, each tested on the next fresh example.
@@ -368,7 +368,7 @@ fn test_set(counted: Training, assume: Assume, confidence: f64) -> Certificate {
 }
 
 fn survival(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
-    let (run_length, hypothesis) = (tested.run_length, tested.mistakes + 1);
+    let (run_length, hypothesis) = (tested.run_length, tested.changes + 1);
     let error_at_most = survival::error_at_most(run_length, hypothesis, confidence);
     Certificate {
         claim: Claim::Survival {

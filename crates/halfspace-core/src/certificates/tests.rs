@@ -235,7 +235,9 @@ fn session_certificate_with_a_vacuous_bound_is_withheld() {
         let tested = Tested {
             examples,
             mistakes,
+            changes: mistakes,
             run_length,
+            ..Tested::default()
         };
         let found = of_session(entry, tested, Ok(Assume::Independent), 0.95);
         assert_eq!(

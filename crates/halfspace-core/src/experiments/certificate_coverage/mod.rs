@@ -438,11 +438,13 @@ fn is_violated(claim: CoveredClaim, tested: Tested, present: f64, sum: f64, delt
     let Tested {
         examples,
         mistakes,
+        changes,
         run_length,
+        ..
     } = tested;
     match claim {
         CoveredClaim::Survival => {
-            present > survival::error_at_most(run_length, mistakes + 1, 1.0 - delta)
+            present > survival::error_at_most(run_length, changes + 1, 1.0 - delta)
         }
         CoveredClaim::Progressive if examples > 0 => {
             progressive::is_refuted(sum / examples as f64, mistakes, examples, 1.0 - delta)

@@ -191,7 +191,8 @@ impl OnlineRule for Committee {
             let (is_changed, refused) = self.correct(block, row, random);
             learnt.updated |= u64::from(is_changed) << row;
             learnt.last = refused.map_or(learnt.last, Update::Refused);
-            if refused.is_some() || u64::from(learnt.mistaken.count_ones()) == mistakes_max {
+            // A confidence rule must hear of each change of the committee, with or without a mistake.
+            if refused.is_some() || u64::from(learnt.changed().count_ones()) >= mistakes_max {
                 learnt.end = row + 1;
                 break;
             }

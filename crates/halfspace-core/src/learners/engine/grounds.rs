@@ -59,7 +59,8 @@ pub(crate) fn grounds(
             .and(independent)
             .map_err(String::from),
         survived: tested.clone().and_then(|tested| {
-            match course.counts.mistakes == tested.mistakes {
+            let changes = (course.counts.mistakes, course.counts.updates);
+            match changes == (tested.mistakes, tested.updates) {
                 true => Ok(tested),
                 false => Err("the hypothesis changed after the first pass".to_owned()),
             }

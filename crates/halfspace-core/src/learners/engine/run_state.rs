@@ -42,9 +42,14 @@ pub struct RunState {
 pub struct Tested {
     /// Number of tested examples. A batch consumes examples untested.
     pub examples: u64,
-    /// Mistakes among these examples. The number of the last hypothesis is one more.
+    /// Mistakes among these examples.
     pub mistakes: u64,
-    /// Consistent examples since the last mistake of the pass.
+    /// Those of these examples that changed the hypothesis.
+    pub updates: u64,
+    /// Mistakes and updates together. The number of the last hypothesis is one more. A committee changes whenever one
+    /// of its members is wrong, even if the committee is right, so the mistakes alone do not number its hypotheses.
+    pub changes: u64,
+    /// Examples since the last mistake or update of the pass.
     pub run_length: u64,
 }
 
@@ -54,9 +59,12 @@ impl Tested {
         let Self {
             examples,
             mistakes,
+            updates,
+            changes,
             run_length,
         } = tested.unwrap_or_default();
-        snapshot.numbers([tested.is_some().into(), examples, mistakes, run_length]);
+        snapshot.number(tested.is_some().into());
+        snapshot.numbers([examples, mistakes, updates, changes, run_length]);
     }
 
     /// Reads the counts that [`Self::write`] wrote.
@@ -68,6 +76,8 @@ impl Tested {
         let tested = Self {
             examples: snapshot.number()?,
             mistakes: snapshot.number()?,
+            updates: snapshot.number()?,
+            changes: snapshot.number()?,
             run_length: snapshot.number()?,
         };
         Ok(is_known.then_some(tested))
@@ -191,7 +201,7 @@ impl RunState {
             .as_ref()
             .map_or(readable, |watch| readable.min(watch.headroom()));
         let mistakes_left = match (&self.watch, self.limits.max_mistakes) {
-            // The watch is told of each mistake, and allows other rows then.
+            // The watch is told of each change, and allows other rows then.
             (Some(_), _) => 1,
             (None, None) => mistakes_max,
             (None, Some(most)) => {
@@ -232,10 +242,12 @@ impl RunState {
     /// Counts the tested rows from `first` on, and what the rule did with them.
     fn count_learnt(&mut self, first: usize, learnt: &Learnt) -> Step {
         let (before, examples) = (self.counts, (learnt.end - first) as u64);
-        let mistakes = u64::from(learnt.mistaken.count_ones());
+        let count = |rows: u64| u64::from(rows.count_ones());
+        let (mistakes, updates) = (count(learnt.mistaken), count(learnt.updated));
+        let changed = learnt.changed();
         self.counts.examples += examples;
         self.counts.mistakes += mistakes;
-        self.counts.updates += u64::from(learnt.updated.count_ones());
+        self.counts.updates += updates;
         if let Some(trace) = &mut self.trace {
             let mistaken = (first..learnt.end).filter(|row| learnt.mistaken >> row & 1 == 1);
             for (mistakes, row) in (before.mistakes + 1..).zip(mistaken) {
@@ -246,13 +258,15 @@ impl RunState {
         if let Some(tested) = self.tests() {
             tested.examples += examples;
             tested.mistakes += mistakes;
-            tested.run_length = match learnt.mistaken.checked_ilog2() {
+            tested.updates += updates;
+            tested.changes += count(changed);
+            tested.run_length = match changed.checked_ilog2() {
                 None => tested.run_length + examples,
                 Some(last) => (learnt.end - 1 - last as usize) as u64,
             };
         }
         if let Some(watch) = &mut self.watch {
-            if mistakes > 0 {
+            if changed != 0 {
                 watch.mistake();
             } else if watch.consistent(examples) {
                 return Err(Stop::End(Reason::Confident));

@@ -283,7 +283,7 @@ impl<'r> TrainLoop<'r> {
                 .course
                 .learn(rule, self.run, block, row..rows, mistakes_max);
             row = learnt.end;
-            self.wrong |= learnt.mistaken | learnt.updated;
+            self.wrong |= learnt.changed();
             self.phase.set_rows(row);
             step?;
         }

@@ -54,6 +54,11 @@ impl Learnt {
         self.last = update;
     }
 
+    /// The mask of the rows after which the hypothesis may be another: the mistakes, and the updates by other rows.
+    pub fn changed(&self) -> u64 {
+        self.mistaken | self.updated
+    }
+
     /// The code of the class that was predicted for a row of `block`. None for an untested row.
     pub fn predicted(&self, block: &Block<'_>, row: usize) -> Option<u32> {
         let is_mistake = self.mistaken >> row & 1 == 1;

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use halfspace_core::certificates::Certificates;
-use halfspace_core::learners::engine::bound::Bound;
+use halfspace_core::learners::engine::bound::{Bound, MemberOutcome};
 use halfspace_core::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Training};
 use halfspace_core::learners::engine::run::Counts;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
+use super::names::Names;
 
 /// The result of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -27,7 +28,7 @@ pub struct TrainResult {
     pub best: Option<BestDocument>,
     /// Examples that the current hypothesis predicted wrongly.
     pub mistakes: u64,
-    /// Mistakes that changed the hypothesis.
+    /// Examples that changed the hypothesis: mistakes, or with more than two classes mistakes of a member.
     pub updates: u64,
     /// Examples read, tested or consumed in a batch.
     pub examples: u64,
@@ -47,6 +48,12 @@ pub struct TrainResult {
     /// The reason why there is no bound.
     #[serde(default)]
     pub bound_detail: Option<String>,
+    /// The members of a committee, one per class in the order of the classes. Absent for two classes. Every member
+    /// learns whenever it takes an example of its class for another or the other way round, even if the committee is
+    /// right, so the members together make at least as many mistakes as the committee.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub members: Vec<MemberDocument>,
     /// The comparison of the hypothesis with the hidden target; for generated data only.
     pub target: Option<Recovery>,
     /// Seconds of computing, including interrupted attempts that the run resumed from.
@@ -76,6 +83,20 @@ pub struct BestDocument {
     pub pass: u64,
     /// The hypothesis; null if it is longer than 256 KiB.
     pub hypothesis: Option<HypothesisDocument>,
+}
+
+/// A member of a committee: the hypothesis that tells one class from all others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CommitteeMember)]
+pub struct MemberDocument {
+    /// The name of its class.
+    pub class: String,
+    /// Examples on which it decided wrongly whether they are of its class.
+    pub mistakes: u64,
+    /// Mistakes that changed it.
+    pub updates: u64,
+    /// The bound of a theorem on its mistakes.
+    pub bound: Option<BoundDocument>,
 }
 
 /// How and why a run ended.
@@ -146,9 +167,11 @@ impl From<&BestSeen> for BestDocument {
 }
 
 impl TrainResult {
-    /// Makes the document of an outcome. `hypothesis` is `None` if it is too long for the result.
+    /// Makes the document of an outcome on examples whose classes have these names. `hypothesis` is `None` if it is too
+    /// long for the result.
     pub fn new(
         outcome: &RunOutcome,
+        names: &Names,
         model: ModelId,
         hypothesis: Option<HypothesisDocument>,
         seconds: f64,
@@ -186,9 +209,22 @@ impl TrainResult {
             holdout: outcome.holdout,
             bound: outcome.bound.as_ref().map(BoundDocument::from),
             bound_detail: outcome.no_bound.map(str::to_owned),
+            members: members(outcome, names),
             target: outcome.target,
             seconds,
             certified: Certificates::default(),
         }
     }
+}
+
+fn members(outcome: &RunOutcome, names: &Names) -> Vec<MemberDocument> {
+    let names = names.class_names().unwrap_or_default().into_iter();
+    let members = names.zip(&outcome.members);
+    let document = |(class, member): (String, &MemberOutcome)| MemberDocument {
+        class,
+        mistakes: member.mistakes,
+        updates: member.updates,
+        bound: member.bound.as_ref().map(BoundDocument::from),
+    };
+    members.map(document).collect()
 }

@@ -208,18 +208,19 @@ async fn jobs_read_rows_and_examples_by_the_names_of_their_model() {
 }
 
 #[tokio::test]
-async fn labelled_examples_of_a_new_training_must_be_signs() {
+async fn labelled_examples_of_a_new_training_may_have_names() {
     let service = Service::start().await;
-    let data = json!({"labelled": {"examples": [{"x": "01", "y": 1}, {"x": "10", "y": 2}]}});
+    let data = json!({"labelled": {"examples": [{"x": "01", "y": "no"}, {"x": "10", "y": 2}]}});
     let body = json!({"train": {"learner": {"name": "perceptron"}, "data": data}});
-    let answer = service.post_json("/v1/jobs", &body).await;
-    assert_eq!(answer.problem(400), "bad-label");
-    let pointer = &answer.json()["errors"][0]["pointer"];
-    assert_eq!(pointer, "/train/data/labelled/examples/1/y");
+    let job = service.run(&body).await;
+    let model = job["result"]["model"].as_str().unwrap();
+    assert_eq!(file(&service, model).await["classes"], json!(["2", "no"]));
+    // Labels without a name, or one class alone.
+    let one = json!({"labelled": {"examples": [{"x": "01", "y": "no"}]}});
     let answer = service
-        .post_json("/v1/datasets", &json!({"data": data}))
+        .post_json("/v1/datasets", &json!({"data": one}))
         .await;
-    assert_eq!(answer.problem(400), "bad-label");
+    assert_eq!(answer.problem(422), "table-option");
 }
 
 #[tokio::test]

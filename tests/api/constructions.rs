@@ -26,7 +26,7 @@ async fn the_kernel_perceptron_errs_on_every_example_of_its_adversary() {
     );
     let dataset = service.get(&path).await.expect(200).json();
     assert_eq!(dataset["name"], "worst case");
-    assert_eq!(dataset["positives"], 1);
+    assert_eq!(dataset["class_examples"][1], 1);
     let learner = json!({"name": "kernel-perceptron",
         "params": {"kernel": {"conjunctions": "monotone"}}});
     for answer in [shown, stored] {

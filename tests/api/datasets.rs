@@ -105,8 +105,7 @@ async fn equal_data_in_every_format_are_described_alike() {
         ("values", json!("boolean")),
         ("zero_bit_value", json!(0)),
         ("examples", json!(5)),
-        ("positives", json!(4)),
-        ("negatives", json!(1)),
+        ("class_examples", json!([1, 4])),
         ("duplicates", json!(1)),
         ("contradictions", json!(1)),
         ("classes", Value::Null),
@@ -128,11 +127,11 @@ async fn datasets_of_every_kind_describe_their_data() {
         (
             json!({"half_space": {"examples": [[-1, 1], [1, 1]], "assume": "reflected"}}),
             json!({"kind": "half-space", "values": "boolean", "zero_bit_value": -1, "n": 2,
-                "assume": "reflected", "positives": 2, "negatives": 0, "contradictions": null}),
+                "assume": "reflected", "class_examples": [0, 2], "contradictions": null}),
         ),
         (
             json!({"unlabelled": {"examples": ["10", "10", "10"]}}),
-            json!({"kind": "unlabelled", "positives": null, "negatives": null, "duplicates": 2,
+            json!({"kind": "unlabelled", "class_examples": null, "duplicates": 2,
                 "contradictions": null}),
         ),
         (

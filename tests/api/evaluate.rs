@@ -22,9 +22,18 @@ fn assert_counts(result: &Value) {
     assert_eq!(result["errors"], 2, "{result}");
     assert_eq!(result["examples"], 6);
     assert_eq!(result["accuracy"], 4.0 / 6.0);
-    let confusion = json!({"true_positives": 3, "false_positives": 1, "true_negatives": 1,
-        "false_negatives": 1});
-    assert_eq!(result["confusion"], confusion);
+    // The rows are the labels -1 and 1, the columns the predictions -1 and 1.
+    assert_eq!(result["confusion"], json!([[1, 1], [1, 3]]));
+    assert_eq!(
+        result["classes"],
+        json!([
+            {"name": "-1", "examples": 2, "predicted": 2, "correct": 1, "precision": 0.5, "recall": 0.5, "f1": 0.5},
+            {"name": "1", "examples": 4, "predicted": 4, "correct": 3, "precision": 0.75, "recall": 0.75,
+                "f1": 0.75},
+        ])
+    );
+    assert_eq!(result["macro_f1"], 0.625);
+    assert_eq!(result["baseline"], 4.0 / 6.0);
     assert_eq!(result["complete"], true);
     let wrong = result["wrong"].as_array().unwrap();
     let named: Vec<_> = wrong
@@ -129,7 +138,7 @@ async fn evaluation_takes_half_space_and_generated_examples() {
         (&result["errors"], &result["examples"]),
         (&json!(1), &json!(2))
     );
-    assert_eq!(result["confusion"]["false_negatives"], 1);
+    assert_eq!(result["confusion"], json!([[0, 0], [1, 1]]));
     let drift = train(json!({"name": "directed-drift-sync"}), endless(15));
     let drift = service.run(&drift).await;
     assert_eq!(drift["result"]["target"]["recovered"], true);

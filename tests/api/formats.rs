@@ -89,7 +89,7 @@ async fn equal_data_in_every_format_are_one_sample() {
         );
         let figures = json!([
             dataset["n"],
-            dataset["positives"],
+            dataset["class_examples"],
             dataset["values"],
             dataset["zero_bit_value"],
             job["result"]["hypothesis"],

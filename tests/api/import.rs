@@ -308,7 +308,7 @@ async fn import_refuses_class_names_that_read_the_same_labels() {
         assert_eq!(answer.problem(422), "wrong-model", "{names:?}");
         assert_eq!(answer.json()["errors"][0]["pointer"], "/classes");
     }
-    let answer = import("/table/label/positive", json!("1.0")).await;
+    let answer = import("/table/label/classes", json!(["1", "1.0"])).await;
     assert_eq!(answer.problem(422), "wrong-model");
     assert_eq!(answer.json()["errors"][0]["pointer"], "/table");
 }

@@ -79,7 +79,7 @@ async fn real_data_the_chess_endgame_is_learnt_in_the_documented_figures() {
         (&dataset["examples"], &dataset["n"]),
         (&json!(3196), &json!(74))
     );
-    assert_eq!(dataset["positives"], 1669);
+    assert_eq!(dataset["class_examples"][1], 1669);
     assert_eq!(dataset["classes"], json!(["nowin", "won"]));
     assert_eq!(dataset["features"][73], "wtoeg=t");
     for (query, expected) in [

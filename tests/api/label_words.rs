@@ -99,7 +99,10 @@ async fn an_encoding_gives_its_n_to_every_body() {
     for encoding in [&model, &table] {
         let query = format!("encoding={encoding}");
         let stored = store(&query, LIBSVM, "2 1:1\n").await.expect(201).json();
-        assert_eq!((&stored["n"], &stored["positives"]), (&json!(3), &json!(1)));
+        assert_eq!(
+            (&stored["n"], &stored["class_examples"]),
+            (&json!(3), &json!([0, 1]))
+        );
         let stored = store(&query, OCTETS, "@\u{20}").await.expect(201).json();
         assert_eq!((&stored["n"], &stored["examples"]), (&json!(3), &json!(2)));
         let short = "{\"x\":\"10\",\"y\":1}\n";

@@ -37,6 +37,7 @@ mod learners;
 mod limits;
 mod limits_named;
 mod lineage;
+mod many_classes;
 mod memory;
 mod models;
 mod names;

@@ -228,7 +228,7 @@ async fn preview_choices_mend_the_request() {
     let query = format!("{query}&kinds=size:{kind}&ignore=id");
     let shown = agreed(&service, (CSV, &query, body)).await;
     assert_eq!(
-        (&shown["refusal"], &shown["data"]["positives"]),
+        (&shown["refusal"], &shown["data"]["class_examples"][1]),
         (&Value::Null, &json!(1))
     );
     assert_eq!(shown["columns"][0]["role"], "ignored");

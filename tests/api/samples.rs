@@ -50,9 +50,12 @@ async fn each_sample_is_uploaded_with_its_counts() {
         assert_eq!(dataset["n"], n, "{name}");
         assert_eq!(dataset["contradictions"], 0, "{name}");
         assert_eq!(dataset["table"]["label"]["column"], "class");
-        assert_eq!(dataset["table"]["label"]["positive"], "positive");
+        assert_eq!(
+            dataset["table"]["label"]["classes"],
+            json!(["negative", "positive"])
+        );
         if let Some(positives) = positives {
-            assert_eq!(dataset["positives"], positives, "{name}");
+            assert_eq!(dataset["class_examples"][1], positives, "{name}");
             assert_eq!(dataset["duplicates"], 0, "{name}");
         }
     }

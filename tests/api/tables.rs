@@ -298,7 +298,8 @@ async fn is_learnt_and_predicted(table: Table) {
         assert_eq!(job["result"][field], expected["result"][field], "{field}");
     }
     assert_eq!(job["data_sha256"], expected["data_sha256"]);
-    assert_eq!(job["table"]["label"]["positive"], table.positive);
+    let classes = job["table"]["label"]["classes"].as_array().unwrap();
+    assert_eq!(classes.last().unwrap(), table.positive);
     let path = format!("/v1/previews?rows=1&{}", table.query);
     let preview = service.post_as(&path, CSV, raw.clone()).await.expect(200);
     let preview = preview.json();

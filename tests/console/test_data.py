@@ -142,7 +142,7 @@ def test_clicks_change_how_a_file_is_read(page, service, see):
     page.get_by_label("Name of the dataset").fill("my patients")
     page.get_by_role("button", name="Store 1").click()
     dataset = stored(page, service)
-    assert (dataset["name"], dataset["positives"], dataset["examples"]) == ("my patients", 20, 60)
+    assert (dataset["name"], dataset["class_examples"][1], dataset["examples"]) == ("my patients", 20, 60)
     assert [column["kind"] for column in dataset["table"]["columns"]] == ["thermometer", "nominal"]
     assert dataset["table"]["ignored"][0]["column"] == "id"
     expect(page.get_by_role("link", name="Train on these data")).to_have_attribute("href", f"#/train?dataset={dataset['id']}")
@@ -203,7 +203,7 @@ def test_the_url_keeps_the_choices_for_the_file(page, service):
     expect(page.get_by_label("Missing cells")).to_have_value("drop")
     page.get_by_role("button", name="Store 1").click()
     dataset = stored(page, service)
-    assert (dataset["positives"], dataset["table"]["missing"]["rows_dropped"]) == (20, 20)
+    assert (dataset["class_examples"][1], dataset["table"]["missing"]["rows_dropped"]) == (20, 20)
 
 
 def test_the_label_is_chosen_in_the_table_of_columns(page):

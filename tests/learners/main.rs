@@ -14,7 +14,7 @@ use halfspace::jobs::{Allowance, Inputs};
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::{JobSpec, TaskSpec};
 use halfspace::records::train::TrainResult;
-use halfspace::records::{ModelId, Timestamp};
+use halfspace::records::{ModelId, Names, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace_core::learners::catalogue::{CATALOGUE, find};
 use halfspace_core::learners::engine::check::check;
@@ -623,7 +623,7 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     let outcome = train.run(None, &Run::default()).unwrap();
     let hypothesis = HypothesisDocument::from(&outcome.predictor);
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
-    let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);
+    let result = TrainResult::new(&outcome, &Names::default(), model, Some(hypothesis), 0.0);
     serde_json::to_value(result).unwrap()
 }
 

@@ -48,7 +48,7 @@ def main():
 
     # The same data give the same model, as a stored dataset and in the body of the training.
     dataset = expect(201, "POST", "/v1/datasets", saved(table), NPY)
-    assert (dataset["n"], dataset["examples"], dataset["positives"]) == (N, EXAMPLES, int(y.sum()))
+    assert (dataset["n"], dataset["examples"], dataset["class_examples"][1]) == (N, EXAMPLES, int(y.sum()))
     named = json.dumps({"dataset": dataset["id"]}).encode()
     by_name = train("perceptron", named, "application/json", "")
     sent = train("perceptron", saved(table), NPY, "")

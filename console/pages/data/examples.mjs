@@ -56,6 +56,7 @@ function ExampleTable({ dataset, items, offset }) {
 
 /** @param {Dataset} dataset  @param {Schemas["ExampleItem"]["y"]} label */
 function labelText(dataset, label) {
+  if ((dataset.classes?.length ?? 2) > 2) return String(label);
   const isPositive = signOf(label, dataset) > 0;
   const sign = isPositive ? "+1" : "−1";
   const name = dataset.classes?.[isPositive ? 1 : 0];

@@ -44,14 +44,15 @@ export function LabelChoice({ reading, query }) {
   };
   const isListed = ["", "none", "first", "last"].includes(stated) || columns.some((column) => referenceTo(reading, column) === stated);
   const positive = query.get("positive") ?? "";
-  const automatic = reading.table?.label?.positive;
+  const found = reading.table?.label?.classes;
+  const automatic = found && (found.length > 2 ? `${number(found.length)} classes` : found[1]);
   return html`<div class="fields">
     <${Field} label="Label column" hint="The column that the learner predicts.">${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes}
       value=${stated} onChange=${choose} options=${[["", !stated && label ? `automatic: ${label.name}` : "automatic"],
         ...(isListed ? [] : [[stated, stated]]),
         ...columns.map((column) => [referenceTo(reading, column), column.name || `column ${column.index}`]),
         ["first", "the first column"], ["last", "the last column"], ["none", "no labels: all examples are positive"]]} />`}<//>
-    ${stated !== "none" && (label || values) && html`<${Field} label="Value that means +1" hint="Every other value means −1.">${(/** @type {object} */ attributes) => (values
+    ${stated !== "none" && (label || values) && html`<${Field} label="Value that means +1" hint="Every other value means −1. More than two values are classes of their own unless you choose one.">${(/** @type {object} */ attributes) => (values
       ? html`<${Select} attributes=${attributes} value=${positive} onChange=${(/** @type {string} */ value) => setQuery({ positive: value })}
         options=${[["", automatic && !positive ? `automatic: ${automatic}` : "automatic"],
           ...(positive && !values.some(({ value }) => value === positive) ? [[positive, positive]] : []),

@@ -10,7 +10,7 @@ import { beginningOf } from "../../service/file_format.mjs";
 
 /**
  * The facts about the examples that an upload of the same bytes would store.
- * @typedef {Pick<Schemas["Dataset"], "n"|"kind"|"values"|"examples"|"positives"|"negatives"|"duplicates"|"contradictions"|"classes">} Facts
+ * @typedef {Pick<Schemas["Dataset"], "n"|"kind"|"values"|"examples"|"class_examples"|"duplicates"|"contradictions"|"classes">} Facts
  */
 
 /**

@@ -1,6 +1,7 @@
 /** The columns of a stored table, and the features that they became. */
 
 import { html } from "../../vendor/htm-preact.mjs";
+import { labelText } from "../../view/balance.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
 import { Rows } from "../../view/rows.mjs";
@@ -37,7 +38,7 @@ const COLUMNS = [
 export function StoredColumns({ table }) {
   const { label } = table;
   const labelRow = label && { name: label.column, index: label.index, use: "label",
-    why: `${label.positive} means +1, ${label.negative ?? "every other value"} means −1` };
+    why: labelText(label) };
   const rows = [
     ...table.columns.map((column) => ({ ...column, use: column.kind, ...(column.missing && { use: `${column.kind}, with missing cells` }) })),
     ...table.ignored.map((found) => ({ name: found.column, index: found.index, use: "ignored", why: found.why })),

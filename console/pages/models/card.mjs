@@ -7,7 +7,7 @@ import { Facts, Panel } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
-import { classesOf } from "../../view/balance.mjs";
+import { classesOf, labelText } from "../../view/balance.mjs";
 import { ExplanationPanel } from "./explanation.mjs";
 import { deleting, getting, kindName, titleOf } from "./words.mjs";
 
@@ -33,7 +33,7 @@ function Origin({ model }) {
   const params = Object.entries(model.params ?? {});
   return html`<${Facts} of=${[
       ["Learner", html`<strong>${model.learner}</strong>`], ["Hypothesis", html`<strong>${kindName(model.kind)}</strong>`],
-      ["Features", html`<strong>${number(model.n)}</strong>`], ["Classes (−1, +1)", model.classes && html`<strong>${model.classes.join(", ")}</strong>`],
+      ["Features", html`<strong>${number(model.n)}</strong>`], [(model.classes?.length ?? 2) > 2 ? "Classes" : "Classes (−1, +1)", model.classes && html`<strong>${model.classes.join(", ")}</strong>`],
       ["Examples read", number(model.examples)], ["Passes", number(model.passes)], ["Mistakes", number(model.mistakes)],
       ["Updates", number(model.updates)], ["Held out", model.held_out ? number(model.held_out) : null],
       ["Seed", html`<code>${String(model.seed)}</code>`], ["Made", momentOf(model.created_at)],
@@ -63,8 +63,7 @@ function Encoding({ table }) {
     : "The columns of the training table. Raw rows with these columns can be predicted.";
   const label = table.label;
   return html`<${Panel} title="Encoding">
-    ${label && html`<p>The label is the column <strong>${label.column}</strong>: <strong>${label.positive}</strong> counts as +1,
-      ${label.negative ? html` <strong>${label.negative}</strong>` : " every other value"} as −1.</p>`}
+    ${label && html`<p>The label is the column <strong>${label.column}</strong>: ${labelText(label)}.</p>`}
     <div class="scroll tall" tabindex="0" role="region" aria-label="Columns of the encoding"><table>
       <caption>${cut}</caption>
       <thead><tr><th scope="col">column</th><th scope="col">kind</th><th scope="col">values or thresholds</th><th scope="col" class="number">features</th></tr></thead>

@@ -28,17 +28,23 @@ const TOPS = ["5", "10", "20", "50", "100"];
 export function ExplanationPanel({ model, name, classes, title = "Explanation" }) {
   const wanted = place.value.query.get("top") ?? "20";
   const top = /^\d+$/.test(wanted) ? wanted : "20";
+  const isMany = (classes?.length ?? 2) > 2;
+  const asked = place.value.query.get("class") ?? "";
+  const chosen = isMany ? (classes?.includes(asked) ? asked : classes?.[0] ?? "") : null;
   const path = `v1/models/${model}/explanation`;
-  const explanation = useLive({ path, query: { top } });
-  const recipe = { operation: "get_model_explanation", arguments: [model], path, query: { top } };
+  const query = chosen === null ? { top } : { top, class: chosen };
+  const explanation = useLive({ path, query });
+  const recipe = { operation: "get_model_explanation", arguments: [model], path, query };
   const file = `${nameOfFile(name)}-explanation`;
   const saving = useAction(async (abort) => {
-    const answer = await send({ path, query: { top, format: "svg" } }, abort);
+    const answer = await send({ path, query: { ...query, format: "svg" } }, abort);
     download(`${file}.svg`, SVG_TYPE, await answer.text());
   });
   const save = () => download(`${file}.csv`, CSV_TYPE, csvOf(rowsOf(explanation.value)));
   const tops = TOPS.includes(top) ? TOPS : [top, ...TOPS];
   const actions = html`<div class="row no-print">
+    ${chosen !== null && html`<label class="row small">Class <${Select} label="Class to explain" value=${chosen} onChange=${(/** @type {string} */ value) => setQuery({ class: value })}
+      options=${(classes ?? []).map((name) => [name, name])} /></label>`}
     <label class="row small">Terms <${Select} label="Terms to show" value=${top} onChange=${(/** @type {string} */ value) => setQuery({ top: value })}
       options=${tops.map((count) => [count, count])} /></label>
     <button class="small-button" disabled=${saving.isRunning} onClick=${saving.start}>SVG</button>
@@ -46,7 +52,7 @@ export function ExplanationPanel({ model, name, classes, title = "Explanation" }
     <${CopyRecipe} recipe=${recipe} /></div>`;
   return html`<${Panel} title=${title} actions=${actions}>
     <${Fault} error=${saving.error} />
-    <${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} classes=${classes} />`}<//>
+    <${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} classes=${chosen === null ? classes : ["the other classes", chosen]} />`}<//>
   <//>`;
 }
 

@@ -7,7 +7,7 @@
 /** The kinds of hypotheses in words. @type {Record<string, string>} */
 export const KINDS = {
   "binary-weights": "Binary weights", bounded: "Bounded weights with inhibition", kernel: "Weights of conjunctions", "kernel-winnow": "Winnow over conjunctions",
-  linear: "Linear weights", winnow: "Winnow weights",
+  committee: "One hypothesis per class", linear: "Linear weights", winnow: "Winnow weights",
 };
 
 /** @param {string} kind */
@@ -20,8 +20,9 @@ export function titleOf(model) {
   return model.name || `Model of ${model.learner}`;
 }
 
-/** The name of the label 1 or -1. @param {{classes?: string[]}} model  @param {number} label */
+/** The name of a label: 1 or -1, or the place of one of more than two classes. @param {{classes?: string[]}} model  @param {number} label */
 export function className(model, label) {
+  if ((model.classes?.length ?? 2) > 2) return model.classes?.[label] ?? String(label);
   return model.classes?.[label > 0 ? 1 : 0] ?? (label > 0 ? "+1" : "−1");
 }
 

@@ -52,6 +52,47 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
     })
 }
 
+/// The hypothesis of a model for the class that the parameter `class` of a request names. A model of two classes has
+/// one for both.
+///
+/// # Errors
+/// A class that the model does not have, or none where the model has a hypothesis for each.
+pub fn of_class<'m>(
+    model: &'m LoadedModel,
+    class: Option<&str>,
+) -> Result<&'m Hypothesis, Problem> {
+    let names = model.names.class_names().unwrap_or_default();
+    let refused = |what: &str| {
+        let mut shown: Vec<&str> = names
+            .iter()
+            .take(NAMES_SHOWN_MAX)
+            .map(String::as_str)
+            .collect();
+        if names.len() > shown.len() {
+            shown.push("...");
+        }
+        let detail = format!("{what}; the classes are {}", shown.join(", "));
+        Problem::parameter(Code::INVALID_PARAMETER, "class", detail)
+    };
+    let members = model.predictor.members();
+    match class {
+        None => match model.predictor.one() {
+            Some(only) => Ok(only),
+            None => Err(refused(
+                "the model has a hypothesis for each class, so name one",
+            )),
+        },
+        Some(class) => {
+            let place = names.iter().position(|name| name == class);
+            let place = place.ok_or_else(|| refused("the model does not have this class"))?;
+            Ok(members.get(place).unwrap_or(&members[0]))
+        }
+    }
+}
+
+/// The most classes that an error lists.
+const NAMES_SHOWN_MAX: usize = 20;
+
 /// The hypothesis of a model that tells two classes apart.
 ///
 /// # Errors

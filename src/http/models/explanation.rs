@@ -19,7 +19,7 @@ use crate::http::computing::compute;
 use crate::http::computing::interrupted;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query, chosen};
-use crate::http::models::examples::{model_in_path, of_two_classes};
+use crate::http::models::examples::{model_in_path, of_class};
 use crate::http::problem::{Code, Problem};
 
 /// Terms of an answer unless the request gives their number.
@@ -36,6 +36,8 @@ pub struct ExplanationQuery {
     /// Terms to show; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     top: Option<u32>,
+    /// The class whose hypothesis to explain, if the model tells more than two apart.
+    class: Option<String>,
     /// Format of the answer. A media type without a wildcard in `Accept` overrides the parameter.
     format: Option<String>,
 }
@@ -81,14 +83,18 @@ pub async fn get_model_explanation(
     let permit = app.permits.uploads.take(&owner).await?;
     let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
     let work = move |stop: &StopFlag| {
-        let hypothesis = of_two_classes(&model)?;
+        let class = query.class.as_deref();
+        let hypothesis = of_class(&model, class)?;
         let request = ExplanationRequest {
             names: model.names.features.as_deref(),
             top,
             words_max: (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64,
         };
         let explained = memory.settled(|| explain(hypothesis, request, stop));
-        let explanation = explained.map_err(|interrupt| interrupted(&limits, interrupt))?;
+        let mut explanation = explained.map_err(|interrupt| interrupted(&limits, interrupt))?;
+        if let (Some(class), None) = (class, model.predictor.one()) {
+            explanation = explanation.of_member(class);
+        }
         let (content_type, text) = match media_type {
             "text/plain" => ("text/plain; charset=utf-8", explanation.to_string()),
             "image/svg+xml" => (media_type, explanation.to_svg()),

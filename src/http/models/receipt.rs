@@ -63,6 +63,9 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
     if document.params.get("order") == Some(&json!("random")) {
         return "the order of the examples was random".to_owned();
     }
+    if document.hypothesis.kind() == "committee" {
+        return "the replay does not know committees of more than two classes yet".to_owned();
+    }
     if document.warm_start.is_some() {
         return "the run began from a model".to_owned();
     }

@@ -26,7 +26,8 @@ pub(super) fn receipt(
     generated: Option<&GeneratedSpec>,
 ) -> Option<Receipt> {
     let mistaken = outcome.grounds.mistaken.as_ref()?;
-    let is_own = task.start.is_none() && !task.has_initial();
+    // The replay knows learners of two classes only.
+    let is_own = task.start.is_none() && !task.has_initial() && task.classes == 2;
     // A limit of the learner itself refuses the update of the last mistake.
     let is_whole = match outcome.termination.reason {
         Reason::Limit(limit) => limit.starts_with("max_"),

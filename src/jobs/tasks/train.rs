@@ -165,7 +165,13 @@ impl super::task::Task for Train {
         let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
         let model = self.model(about, &outcome, hypothesis);
-        let mut result = TrainResult::new(&outcome, model.summary.id, inline, about.seconds);
+        let mut result = TrainResult::new(
+            &outcome,
+            &self.names,
+            model.summary.id,
+            inline,
+            about.seconds,
+        );
         let delta = 1.0 - self.task.confidence.unwrap_or(certificates::CONFIDENCE);
         let confidence = 1.0 - delta / f64::from(self.trainings);
         result.certified = certificates::of_run(self.task.entry, &outcome, confidence);

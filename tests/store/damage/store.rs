@@ -305,7 +305,7 @@ impl DamagedStore {
             ("datasets", "id", "name", Text, &datasets[0], true),
             ("datasets", "id", "sha256", Text, &datasets[0], true),
             ("datasets", "id", "data_key", Text, &datasets[0], true),
-            ("datasets", "id", "positives", Number, &datasets[1], true),
+            ("datasets", "id", "class_examples", Text, &datasets[1], true),
             ("datasets", "id", "examples", Number, &datasets[1], true),
             (
                 "dataset_digests",

@@ -47,7 +47,7 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
     assert_eq!(read().await.unwrap(), Some(dataset(1)));
     for damage in [
         "UPDATE datasets SET features = replace(features, 'one', 'ond') RETURNING CAST(1 AS BIGINT)",
-        "UPDATE datasets SET features = replace(features, 'ond', 'one'), positives = 3 \
+        "UPDATE datasets SET features = replace(features, 'ond', 'one'), class_examples = '[2,1]' \
          RETURNING CAST(1 AS BIGINT)",
     ] {
         backend.number(damage).await;

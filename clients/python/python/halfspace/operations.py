@@ -318,7 +318,7 @@ class Operations:
         """
         return self._send(Call("POST", f"/v1/models/{segment(id)}/evaluate", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume, "fresh": fresh, "confidence": confidence}, body=body), types.EvaluateResult)
 
-    def get_model_explanation(self, id: str, *, top: int | None = None, format: Literal["json", "svg", "plain"] | None = None) -> types.Explanation:
+    def get_model_explanation(self, id: str, *, top: int | None = None, class_: str | None = None, format: Literal["json", "svg", "plain"] | None = None) -> types.Explanation:
         """Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
 
         The terms of a kernel are conjunctions of at most 3 literals. Of the conjunctions that the same support
@@ -327,7 +327,7 @@ class Operations:
 
         `Accept` or `format` selects the format.
         """
-        return self._send(Call("GET", f"/v1/models/{segment(id)}/explanation", accept="application/json", query={"top": top, "format": format}), types.Explanation)
+        return self._send(Call("GET", f"/v1/models/{segment(id)}/explanation", accept="application/json", query={"top": top, "class": class_, "format": format}), types.Explanation)
 
     def predict_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
         """Predicts the labels of the examples in the body, which may have any accepted format.
@@ -927,7 +927,7 @@ class AsyncOperations:
         """
         return await self._send(Call("POST", f"/v1/models/{segment(id)}/evaluate", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume, "fresh": fresh, "confidence": confidence}, body=body), types.EvaluateResult)
 
-    async def get_model_explanation(self, id: str, *, top: int | None = None, format: Literal["json", "svg", "plain"] | None = None) -> types.Explanation:
+    async def get_model_explanation(self, id: str, *, top: int | None = None, class_: str | None = None, format: Literal["json", "svg", "plain"] | None = None) -> types.Explanation:
         """Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
 
         The terms of a kernel are conjunctions of at most 3 literals. Of the conjunctions that the same support
@@ -936,7 +936,7 @@ class AsyncOperations:
 
         `Accept` or `format` selects the format.
         """
-        return await self._send(Call("GET", f"/v1/models/{segment(id)}/explanation", accept="application/json", query={"top": top, "format": format}), types.Explanation)
+        return await self._send(Call("GET", f"/v1/models/{segment(id)}/explanation", accept="application/json", query={"top": top, "class": class_, "format": format}), types.Explanation)
 
     async def predict_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
         """Predicts the labels of the examples in the body, which may have any accepted format.

@@ -324,6 +324,31 @@ class Chart(Struct, kw_only=True, omit_defaults=True):
     """The vertical axis."""
 
 
+class ClassDocument(Struct, kw_only=True, omit_defaults=True):
+    """How well a class is predicted."""
+
+    correct: int
+    """Examples of the class predicted as this class."""
+
+    examples: int
+    """Examples of the class."""
+
+    f1: float | None = None
+    """The harmonic mean of precision and recall, which is 2 correct / (examples + predicted); null if both are 0."""
+
+    name: str
+    """The name of the class: `-1` or `1` if the labels have no names."""
+
+    precision: float | None = None
+    """The share of correct ones among those predicted as this class; null if there are none."""
+
+    predicted: int
+    """Examples predicted as this class."""
+
+    recall: float | None = None
+    """The share of correct ones among the examples of the class; null if there are none."""
+
+
 class ClippedPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="clipped-perceptron"):
     """Clipped perceptron with reinforcement (CP+R)"""
 
@@ -405,6 +430,21 @@ class CommitteeHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="k
 
     n: int
     """Number of features."""
+
+
+class CommitteeMember(Struct, kw_only=True, omit_defaults=True):
+    """A member of a committee: the hypothesis that tells one class from all others."""
+
+    bound: BoundDocument | None = None
+
+    class_: str = field(name="class")
+    """The name of its class."""
+
+    mistakes: int
+    """Examples on which it decided wrongly whether they are of its class."""
+
+    updates: int
+    """Mistakes that changed it."""
 
 
 class CompareRequest(Struct, kw_only=True, omit_defaults=True):
@@ -536,22 +576,6 @@ class CompressionCertificate(Struct, kw_only=True, omit_defaults=True, tag_field
     """The statement as a sentence."""
 
 
-class Confusion(Struct, kw_only=True, omit_defaults=True):
-    """Numbers of examples by label and prediction."""
-
-    false_negatives: int
-    """Positive examples with prediction -1."""
-
-    false_positives: int
-    """Negative examples with prediction 1."""
-
-    true_negatives: int
-    """Negative examples with prediction -1."""
-
-    true_positives: int
-    """Positive examples with prediction 1."""
-
-
 class CountedExample(Struct, kw_only=True, omit_defaults=True):
     """An example that changed the hypothesis."""
 
@@ -667,8 +691,13 @@ class DataFacts(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    class_examples: list[int] | None = None
+    """Number of examples of each class, in the order of `classes`; of the labels -1 and 1 if these have no names. Null
+    for unlabelled data.
+    """
+
     contradictions: int | None = None
-    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+    """Distinct rows that appear with more than one label. Null without labels, or if contradictions were not counted."""
 
     duplicates: int | None = None
     """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
@@ -684,12 +713,6 @@ class DataFacts(Struct, kw_only=True, omit_defaults=True):
 
     n: int
     """Features per example."""
-
-    negatives: int | None = None
-    """Number of negative examples; null for unlabelled data."""
-
-    positives: int | None = None
-    """Number of positive examples; null for unlabelled data."""
 
     sha256: str
     """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
@@ -706,8 +729,13 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    class_examples: list[int] | None = None
+    """Number of examples of each class, in the order of `classes`; of the labels -1 and 1 if these have no names. Null
+    for unlabelled data.
+    """
+
     contradictions: int | None = None
-    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+    """Distinct rows that appear with more than one label. Null without labels, or if contradictions were not counted."""
 
     duplicates: int | None = None
     """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
@@ -723,12 +751,6 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
 
     n: int
     """Features per example."""
-
-    negatives: int | None = None
-    """Number of negative examples; null for unlabelled data."""
-
-    positives: int | None = None
-    """Number of positive examples; null for unlabelled data."""
 
     sha256: str
     """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
@@ -752,7 +774,9 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
     """Seed from which generated examples were drawn."""
 
     classes: list[str] | None = None
-    """Names of the labels -1 and +1, if the labels came with names."""
+    """Names of the classes, if the labels came with names. Of two classes, the first has the label -1 and the second
+    the label 1.
+    """
 
     encoding_sha256: str | None = None
     """SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike."""
@@ -768,8 +792,13 @@ class DatasetItem(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    class_examples: list[int] | None = None
+    """Number of examples of each class, in the order of `classes`; of the labels -1 and 1 if these have no names. Null
+    for unlabelled data.
+    """
+
     contradictions: int | None = None
-    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+    """Distinct rows that appear with more than one label. Null without labels, or if contradictions were not counted."""
 
     duplicates: int | None = None
     """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
@@ -785,12 +814,6 @@ class DatasetItem(Struct, kw_only=True, omit_defaults=True):
 
     n: int
     """Features per example."""
-
-    negatives: int | None = None
-    """Number of negative examples; null for unlabelled data."""
-
-    positives: int | None = None
-    """Number of positive examples; null for unlabelled data."""
 
     sha256: str
     """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
@@ -1023,17 +1046,30 @@ class EvaluateResult(Struct, kw_only=True, omit_defaults=True, tag_field="task",
     accuracy: float | None = None
     """The share of correct predictions; null if no example was counted."""
 
+    baseline: float | None = None
+    """The share of the most frequent class. Predicting it for every example has this accuracy."""
+
+    classes: list[ClassDocument]
+    """What is known about each class, in the order of the class codes. Of two classes, the first has the label -1 and
+    the second the label 1.
+    """
+
     complete: bool
     """Whether all examples were counted. False if a time limit or a cancellation ended the evaluation."""
 
-    confusion: Confusion
-    """The examples by label and prediction."""
+    confusion: list[list[int]] | None = None
+    """The number of examples by class and predicted class: row `i` has the examples of class `i` of `classes`, and
+    column `j` those of them that were predicted as class `j`. Null for more than 256 classes.
+    """
 
     errors: int
     """Examples with a wrong prediction."""
 
     examples: int
     """Number of counted examples."""
+
+    macro_f1: float | None = None
+    """The mean of `f1` over the classes that occur or were predicted."""
 
     model: ModelId
     """The model."""
@@ -1828,17 +1864,16 @@ class LabelCount(Struct, kw_only=True, omit_defaults=True):
 class LabelEncoding(Struct, kw_only=True, omit_defaults=True):
     """The label column of a table."""
 
+    classes: list[str | None]
+    """The values, one per class, in the order of the codes. Of two classes, the first has the label -1 and the second
+    the label 1. The first is null if it means every value that is not another class.
+    """
+
     column: str
     """The name of the column."""
 
     index: int
     """The number of the column in the file, from 1."""
-
-    negative: str | None = None
-    """The value of label -1; null if several values have this label."""
-
-    positive: str
-    """The value of label 1."""
 
 
 class LabelledData(Struct, kw_only=True, omit_defaults=True):
@@ -2675,7 +2710,9 @@ class Model(Struct, kw_only=True, omit_defaults=True):
     name: str | None = None
 
     classes: list[str] | None = None
-    """The names of the labels -1 and +1, if the training data had names."""
+    """The names of the classes, if the training data had names. Of two classes, the first has the label -1 and the
+    second the label 1. A committee has one hypothesis per class, in this order.
+    """
 
     data_sha256: str | None = None
     """The digest of the training data; null if they were generated."""
@@ -2732,7 +2769,9 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
     """The part of a stored model that describes its training and its hypothesis."""
 
     classes: list[str] | None = None
-    """The names of the labels -1 and +1, if the training data had names."""
+    """The names of the classes, if the training data had names. Of two classes, the first has the label -1 and the
+    second the label 1. A committee has one hypothesis per class, in this order.
+    """
 
     data_sha256: str | None = None
     """The digest of the training data; null if they were generated."""
@@ -2923,10 +2962,10 @@ class OutputTensor(Struct, kw_only=True, omit_defaults=True):
     """A tensor with one element per example."""
 
     data: list[Any] | None = None
-    """The elements: 1 or -1, or texts. Absent if the tensor follows the JSON as octets."""
+    """The elements: numbers or texts. Absent if the tensor follows the JSON as octets."""
 
     datatype: str
-    """INT8 or BYTES."""
+    """INT8, INT32 or BYTES."""
 
     name: str
 
@@ -3012,12 +3051,12 @@ class Predictions(Struct, kw_only=True, omit_defaults=True):
     """The names of the predicted classes. Null if the labels of the training had no names."""
 
     predictions: list[int]
-    """1 or -1."""
+    """1 or -1 of two classes; of more, the place of the class among the classes of the model, from 0."""
 
     scores: list[NumberOrDecimal | None] | None = None
-    """The exact scores of the predictions. A score is a whole number (a decimal string beyond 2^53), a fraction such
-    as "2/3", or a number if the weights are real by definition. The score is null if such a sum overflows. The list
-    is null if the answer would be too long with the scores.
+    """The exact scores of the predicted classes. A score is a whole number (a decimal string beyond 2^53), a fraction
+    such as "2/3", or a number if the weights are real by definition. The score is null if such a sum overflows. The
+    list is null if the answer would be too long with the scores.
     """
 
     table: TableEncoding | None = None
@@ -3126,8 +3165,13 @@ class PreviewData(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    class_examples: list[int] | None = None
+    """Number of examples of each class, in the order of `classes`; of the labels -1 and 1 if these have no names. Null
+    for unlabelled data.
+    """
+
     contradictions: int | None = None
-    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+    """Distinct rows that appear with more than one label. Null without labels, or if contradictions were not counted."""
 
     duplicates: int | None = None
     """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
@@ -3143,12 +3187,6 @@ class PreviewData(Struct, kw_only=True, omit_defaults=True):
 
     n: int
     """Features per example."""
-
-    negatives: int | None = None
-    """Number of negative examples; null for unlabelled data."""
-
-    positives: int | None = None
-    """Number of positive examples; null for unlabelled data."""
 
     sha256: str
     """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
@@ -3805,14 +3843,13 @@ class StatedColumn(Struct, kw_only=True, omit_defaults=True):
 class StatedLabel(Struct, kw_only=True, omit_defaults=True):
     """A label column, as a request states the column."""
 
+    classes: list[str | None]
+    """The values, one per class. Of two classes, the first has the label -1 and the second the label 1. If the first
+    is null, it means every value that is not another class.
+    """
+
     column: str
     """The name of the column."""
-
-    negative: str | None = None
-    """The value of label -1. Without this value every other value has the label -1."""
-
-    positive: str
-    """The value of label 1."""
 
 
 class StopSpec(Struct, kw_only=True, omit_defaults=True):
@@ -3892,12 +3929,12 @@ class SurvivalCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="k
     """The upper limit of the error."""
 
     hypothesis: int
-    """The number of the hypothesis: the mistakes before it plus one."""
+    """The number of the hypothesis: the mistakes and updates before it plus one."""
 
     kind: ClassVar[Literal["survival"]] = "survival"
 
     run_length: int
-    """Consistent examples since the last mistake."""
+    """Examples since the last mistake or update."""
 
     source: str
     """The source of the proof."""
@@ -4185,6 +4222,12 @@ class TrainResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", ta
     hypothesis_is: HypothesisIs
     """Whether `hypothesis` is the last or the best of the run."""
 
+    members: list[CommitteeMember] | None = None
+    """The members of a committee, one per class in the order of the classes. Absent for two classes. Every member
+    learns whenever it takes an example of its class for another or the other way round, even if the committee is
+    right, so the members together make at least as many mistakes as the committee.
+    """
+
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""
 
@@ -4206,7 +4249,7 @@ class TrainResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", ta
     training: ErrorCount | None = None
 
     updates: int
-    """Mistakes that changed the hypothesis."""
+    """Examples that changed the hypothesis: mistakes, or with more than two classes mistakes of a member."""
 
 
 class UniqueCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="unique"):
@@ -4432,10 +4475,10 @@ class WrongDocument(Struct, kw_only=True, omit_defaults=True):
     """Index of the example in the data, from 0."""
 
     label: int
-    """The label: 1 or -1."""
+    """The label: 1 or -1 of two classes, or the place in `classes` from 0 of more."""
 
     prediction: int
-    """The prediction, which is the opposite of the label."""
+    """The prediction in the same form."""
 
     score: NumberOrDecimal | None = None
 
@@ -4547,7 +4590,7 @@ NumberOrDecimal: TypeAlias = Union[float, str]
 Octets: TypeAlias = str
 """A binary body."""
 
-OutputName: TypeAlias = Literal["prediction", "score"]
+OutputName: TypeAlias = Literal["prediction", "score", "class"]
 """Names of output tensors."""
 
 Points: TypeAlias = Literal["normal", "signs"]

@@ -143,6 +143,22 @@ pub(super) fn squares(weights: impl IntoIterator<Item = i64>) -> BigUint {
     squares.map(BigUint::from).sum()
 }
 
+/// The beginning of the rule of two classes.
+const RULE_BEGIN: &str = "The prediction is 1 if ";
+
+impl Explanation {
+    /// The explanation of the member of a committee that tells `class` from all others.
+    #[must_use]
+    pub fn of_member(self, class: &str) -> Self {
+        let begin = format!("The class {class} claims an example if ");
+        let rule = self.rule.replacen(RULE_BEGIN, &begin, 1);
+        Self {
+            rule: format!("{rule} The prediction is the class with the largest sum."),
+            ..self
+        }
+    }
+}
+
 impl ExplanationRequest<'_> {
     /// The literal of a feature, counted from 0.
     pub(super) fn literal(&self, feature: usize, negated: bool) -> Literal {

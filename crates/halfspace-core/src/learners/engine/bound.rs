@@ -5,6 +5,8 @@
 
 use num_bigint::BigUint;
 
+use crate::learners::engine::run::Counts;
+
 /// A bound on the number of mistakes, and whether the run respected the bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
@@ -21,6 +23,31 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// The bound of a committee: the sum of its members' bounds. The committee is wrong only if a member is, so it makes
+    /// no more mistakes than all of them together. None if a member has no bound.
+    pub fn of_members(members: &[MemberOutcome], counts: &Counts) -> Option<Self> {
+        let bounds: Vec<&Self> = members
+            .iter()
+            .map(|member| member.bound.as_ref())
+            .collect::<Option<_>>()?;
+        let first = bounds.first()?;
+        let sum = bounds.iter().map(|bound| bound.mistakes_at_most).sum();
+        let verdicts: Option<Vec<bool>> = bounds.iter().map(|bound| bound.respected).collect();
+        let missing = bounds.iter().find_map(|bound| bound.detail.clone());
+        Some(Self {
+            theorem: first.theorem,
+            mistakes_at_most: sum,
+            log2_mistakes_at_most: None,
+            respected: verdicts.and_then(|all| {
+                let holds = counts.mistakes as f64 <= sum?;
+                Some(holds && !all.contains(&false))
+            }),
+            detail: Some(
+                missing.unwrap_or_else(|| "the sum of the bounds of all classes".to_owned()),
+            ),
+        })
+    }
+
     /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that they did.
     pub fn without_verdict(self) -> Self {
         Self {
@@ -29,6 +56,17 @@ impl Bound {
             ..self
         }
     }
+}
+
+/// A member of a committee at the end of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberOutcome {
+    /// Examples on which the member decided wrongly.
+    pub mistakes: u64,
+    /// Mistakes that changed its hypothesis.
+    pub updates: u64,
+    /// The bound of the learner's theorem for the member, if there is one for this end.
+    pub bound: Option<Bound>,
 }
 
 /// A bound on a number of mistakes that was computed with a relative error below 2^-36. If a whole number is so near,

@@ -9,32 +9,54 @@
 use std::ops::Range;
 
 use crate::learners::decision::Decision;
+use crate::learners::engine::bound::MemberOutcome;
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
-use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::{BlockCodes, planes_for};
+use crate::learners::sample::source::Stream;
 
 /// A rule for many classes.
 pub struct Committee {
-    /// The rule of each class, in the order of the codes. All are [`MemberRule`]s.
-    members: Vec<Box<dyn Rule>>,
+    /// One member per class, in the order of the codes.
+    members: Vec<Member>,
     order: Order,
     /// The decisions of the members on the present row.
     decisions: Vec<Decision>,
 }
 
+/// The rule of one class, and its own counts.
+struct Member {
+    /// A [`MemberRule`].
+    rule: Box<dyn Rule>,
+    mistakes: u64,
+    updates: u64,
+}
+
+impl Member {
+    fn rule(&mut self) -> Option<&mut dyn MemberRule> {
+        member(&mut self.rule)
+    }
+}
+
 impl Committee {
     /// A committee of one rule per class, all built alike. None if they cannot be members, or if their own mistakes
     /// decide the order in which they read the examples.
-    pub fn new(mut members: Vec<Box<dyn Rule>>) -> Option<Self> {
-        let order = member(members.first_mut()?)?.order();
-        let decisions = Vec::with_capacity(members.len());
+    pub fn new(mut rules: Vec<Box<dyn Rule>>) -> Option<Self> {
+        let order = member(rules.first_mut()?)?.order();
+        let decisions = Vec::with_capacity(rules.len());
+        let member = |rule| Member {
+            rule,
+            mistakes: 0,
+            updates: 0,
+        };
+        let members = rules.into_iter().map(member).collect();
         let committee = Self {
             members,
             order,
@@ -46,7 +68,7 @@ impl Committee {
     /// Lets every member decide on a row. Returns the predicted class, or None if `stop` is raised.
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Option<u32> {
         self.decisions.clear();
-        for own in self.members.iter_mut().filter_map(member) {
+        for own in self.members.iter_mut().filter_map(Member::rule) {
             self.decisions.push(own.decide(block, row, stop));
         }
         let largest = (0..).zip(&self.decisions).reduce(|best, next| {
@@ -68,16 +90,19 @@ impl Committee {
         random: &mut Generator,
     ) -> (bool, Option<&'static str>) {
         let (mut is_changed, mut refused) = (false, None);
-        let members = self.members.iter_mut().filter_map(member);
-        for ((code, own), decision) in (0..).zip(members).zip(&self.decisions) {
+        for ((code, own), decision) in (0..).zip(&mut self.members).zip(&self.decisions) {
             let view = block.of_class(code);
             if decision.is_positive() == view.is_positive(row) {
                 continue;
             }
-            match own.update(&view, row, random) {
-                Update::Changed => is_changed = true,
-                Update::Refused(limit) => refused = refused.or(Some(limit)),
-                Update::Unchanged | Update::Awaiting => {}
+            own.mistakes += 1;
+            match own.rule().map(|rule| rule.update(&view, row, random)) {
+                Some(Update::Changed) => {
+                    own.updates += 1;
+                    is_changed = true;
+                }
+                Some(Update::Refused(limit)) => refused = refused.or(Some(limit)),
+                Some(Update::Unchanged | Update::Awaiting) | None => {}
             }
         }
         (is_changed, refused)
@@ -102,11 +127,14 @@ impl Rule for Committee {
 
     fn next_pass(&mut self, random: &mut Generator) {
         let members = self.members.iter_mut();
-        members.for_each(|member| member.next_pass(random));
+        members.for_each(|member| member.rule.next_pass(random));
     }
 
     fn clean_pass(&mut self) -> Reason {
-        let reasons = self.members.iter_mut().map(|member| member.clean_pass());
+        let reasons = self
+            .members
+            .iter_mut()
+            .map(|member| member.rule.clean_pass());
         reasons.fold(Reason::Converged, |all, own| match all {
             Reason::Converged => own,
             all => all,
@@ -115,32 +143,108 @@ impl Rule for Committee {
 
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
         let mut members = self.members.iter();
-        members.find_map(|member| member.remark(reason, examples))
+        members.find_map(|member| member.rule.remark(reason, examples))
     }
 
     fn bytes_an_example(&self) -> u64 {
         let members = self.members.iter();
-        members.map(|member| member.bytes_an_example()).sum()
+        members.map(|member| member.rule.bytes_an_example()).sum()
     }
 
     fn grown_bytes(&self, mistakes: u64) -> u64 {
         let members = self.members.iter();
-        members.map(|member| member.grown_bytes(mistakes)).sum()
+        members
+            .map(|member| member.rule.grown_bytes(mistakes))
+            .sum()
     }
 
     fn predictor(&self) -> Predictor {
-        let members = self.members.iter().map(|member| member.predictor());
+        let members = self.members.iter().map(|member| member.rule.predictor());
         Predictor::Committee(members.flat_map(Predictor::into_members).collect())
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        let members = self.members.iter_mut();
-        members.for_each(|member| member.snapshot(snapshot));
+        for member in &mut self.members {
+            snapshot.numbers([member.mistakes, member.updates]);
+            member.rule.snapshot(snapshot);
+        }
     }
 
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        let mut members = self.members.iter_mut();
-        members.try_for_each(|member| member.restore(snapshot))
+        self.members.iter_mut().try_for_each(|member| {
+            member.mistakes = snapshot.number()?;
+            member.updates = snapshot.number()?;
+            member.rule.restore(snapshot)
+        })
+    }
+
+    fn why_no_bound(&self) -> &'static str {
+        self.members[0].rule.why_no_bound()
+    }
+
+    fn members(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Vec<MemberOutcome>, Interrupt> {
+        let outcome = |(code, member): (u32, &Member)| {
+            let counts = Counts {
+                mistakes: member.mistakes,
+                updates: member.updates,
+                ..*counts
+            };
+            let mut seen = SeenByMember {
+                stream: &mut *stream,
+                code,
+            };
+            seen.rewind();
+            let bound = match member.rule.bound(&mut seen, &counts, reason, run) {
+                // The counts are known without a bound.
+                Err(Interrupt::TimeLimit | Interrupt::Cancelled) => None,
+                bound => bound?,
+            };
+            Ok(MemberOutcome {
+                mistakes: member.mistakes,
+                updates: member.updates,
+                bound,
+            })
+        };
+        (0..).zip(&self.members).map(outcome).collect()
+    }
+}
+
+/// The examples as a member sees them.
+struct SeenByMember<'s> {
+    stream: &'s mut dyn Stream,
+    code: u32,
+}
+
+impl Stream for SeenByMember<'_> {
+    fn n(&self) -> usize {
+        self.stream.n()
+    }
+
+    fn examples(&self) -> Option<u64> {
+        self.stream.examples()
+    }
+
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
+        let block = self.stream.next_block()?;
+        Ok(block.map(|block| block.of_class(self.code)))
+    }
+
+    fn rewind(&mut self) {
+        self.stream.rewind();
+    }
+
+    fn mark(&self, snapshot: &mut SnapshotWriter) {
+        self.stream.mark(snapshot);
+    }
+
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.stream.seek(snapshot)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bits::BitVector;
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::bound::Bound;
+use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::Counts;
 use crate::learners::engine::run_state::Tested;
@@ -113,6 +113,8 @@ pub struct RunOutcome {
     pub bound: Option<Bound>,
     /// Why there is no bound.
     pub no_bound: Option<&'static str>,
+    /// The members of a committee, in the order of the class codes. Empty for two classes.
+    pub members: Vec<MemberOutcome>,
     /// The distance from the hidden target. None if the target is unknown.
     pub target: Option<Recovery>,
     /// The facts that certificates rest on.

@@ -1,6 +1,7 @@
 //! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims, target
 //! recovery and notes.
 
+use crate::learners::engine::bound::Bound;
 use crate::learners::engine::error_count::{CountedErrors, errors_among};
 use crate::learners::engine::grounds::{Counted, grounds};
 use crate::learners::engine::holdout::HoldoutPart;
@@ -52,12 +53,25 @@ pub(crate) fn report(
         }
     }
     let mut stream = source.stream(HoldoutPart::Shown);
-    let (bound, no_bound) = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
+    let rule = &train_loop.rule;
+    let mut bounded = || -> Result<_, Interrupt> {
+        let members = rule.members(&mut *stream, &counts, reason, run)?;
+        let bound = match members.as_slice() {
+            [] => rule.bound(&mut *stream, &counts, reason, run)?,
+            members => Bound::of_members(members, &counts),
+        };
+        Ok((members, bound))
+    };
+    let (members, bound, no_bound) = match bounded() {
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
             return Err(why);
         }
-        Err(_) => (None, "the run ended before the bound was computed"),
-        Ok(bound) => (bound, train_loop.rule.why_no_bound()),
+        Err(_) => (
+            Vec::new(),
+            None,
+            "the run ended before the bound was computed",
+        ),
+        Ok((members, bound)) => (members, bound, rule.why_no_bound()),
     };
     let training = counted.as_ref().map(|counted| counted.training);
     let mut notes = Vec::new();
@@ -85,6 +99,7 @@ pub(crate) fn report(
         is_best: train_loop.rule.keeps_best(),
         best: best(task, input, train_loop, training),
         holdout: errors.holdout,
+        members,
         no_bound: bound.is_none().then_some(no_bound),
         bound,
         target,

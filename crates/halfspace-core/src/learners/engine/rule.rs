@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use crate::learners::decision::Decision;
-use crate::learners::engine::bound::Bound;
+use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
@@ -114,6 +114,21 @@ pub trait Rule: Send {
     /// Whether [`Self::predictor`] is the best hypothesis of the run rather than the last.
     fn keeps_best(&self) -> bool {
         false
+    }
+
+    /// The counts and bounds of the members of a committee, in the order of the codes. Empty for a rule of two
+    /// classes. The arguments are those of [`Self::bound`].
+    ///
+    /// # Errors
+    /// The interrupt that stopped the computation.
+    fn members(
+        &self,
+        _stream: &mut dyn Stream,
+        _counts: &Counts,
+        _reason: Reason,
+        _run: &Run,
+    ) -> Result<Vec<MemberOutcome>, Interrupt> {
+        Ok(Vec::new())
     }
 
     /// Why [`Self::bound`] finds no bound.

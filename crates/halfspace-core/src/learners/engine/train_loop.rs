@@ -219,7 +219,7 @@ impl<'r> TrainLoop<'r> {
             return Ok(());
         }
         let predictor = self.rule.predictor();
-        if predictor.words_of_work() > 2 * n {
+        if predictor.words_of_work() > 2 * n * predictor.members().len() as u64 {
             return Ok(());
         }
         let mut errors = 0;

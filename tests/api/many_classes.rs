@@ -1,0 +1,190 @@
+//! More than two classes: from a table to a committee, its predictions, evaluation, file, tensors and explanation.
+
+use serde_json::{Value, json};
+
+use crate::service::Service;
+
+const CSV: &str = "text/csv";
+
+/// Three classes that a perceptron separates: the place of the one says the class. The order of first rows is b, a, c.
+const TABLE: &str = "x1,x2,x3,class\n0,1,0,b\n1,0,0,a\n0,0,1,c\n0,1,0,b\n1,0,0,a\n1,0,0,a\n";
+
+async fn trained(service: &Service, learner: &str, query: &str) -> Value {
+    let path = format!("/v1/learners/{learner}/train?labels=class&seed=1{query}");
+    service.post_as(&path, CSV, TABLE).await.expect(200).json()
+}
+
+fn model(job: &Value) -> String {
+    job["result"]["model"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_table_of_three_classes_needs_nothing_but_its_label_column() {
+    let service = Service::start().await;
+    let dataset = service
+        .post_as("/v1/datasets?labels=class", CSV, TABLE)
+        .await
+        .expect(201)
+        .json();
+    assert_eq!(dataset["classes"], json!(["b", "a", "c"]));
+    assert_eq!(dataset["class_examples"], json!([2, 3, 1]));
+    assert_eq!(dataset["table"]["label"]["classes"], json!(["b", "a", "c"]));
+    for learner in ["perceptron", "winnow", "kernel-perceptron", "kernel-winnow"] {
+        let job = trained(&service, learner, "").await;
+        let result = &job["result"];
+        assert_eq!(result["hypothesis"]["kind"], "committee", "{learner}");
+        assert_eq!(result["training"]["errors"], 0, "{learner}");
+        let members = result["members"].as_array().unwrap();
+        let classes: Vec<_> = members.iter().map(|member| &member["class"]).collect();
+        assert_eq!(classes, ["b", "a", "c"], "{learner}");
+        let sum = |of: &str| -> f64 {
+            let each = members.iter().map(|member| &member["bound"][of]);
+            each.filter_map(Value::as_f64).sum()
+        };
+        let together: u64 = members
+            .iter()
+            .map(|member| member["mistakes"].as_u64().unwrap())
+            .sum();
+        assert!(
+            result["mistakes"].as_u64().unwrap() <= together,
+            "{learner}"
+        );
+        if let Some(bound) = result["bound"]["mistakes_at_most"].as_f64() {
+            assert_eq!(bound, sum("mistakes_at_most"), "{learner}");
+            assert!(together as f64 <= bound, "{learner}");
+            assert_eq!(result["bound"]["respected"], true, "{learner}");
+        }
+        let evaluated = format!("/v1/models/{}/evaluate", model(&job));
+        let found = service.post_as(&evaluated, CSV, TABLE).await.expect(200);
+        let found = found.json();
+        assert_eq!(
+            found["confusion"],
+            json!([[2, 0, 0], [0, 3, 0], [0, 0, 1]]),
+            "{learner}"
+        );
+    }
+}
+
+/// One class against the rest, three times by hand, has the weights and the mistakes of the members.
+#[tokio::test]
+async fn members_of_a_committee_equal_trainings_of_one_class_against_the_rest() {
+    let service = Service::start().await;
+    for learner in ["perceptron", "winnow", "kernel-perceptron"] {
+        let job = trained(&service, learner, "").await;
+        for (at, class) in ["b", "a", "c"].into_iter().enumerate() {
+            let alone = trained(&service, learner, &format!("&positive={class}")).await;
+            let (alone, member) = (&alone["result"], &job["result"]["members"][at]);
+            assert_eq!(
+                alone["hypothesis"], job["result"]["hypothesis"]["members"][at],
+                "{learner} {class}"
+            );
+            assert_eq!(alone["mistakes"], member["mistakes"], "{learner} {class}");
+            assert_eq!(alone["bound"], member["bound"], "{learner} {class}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_committee_predicts_class_names_and_survives_its_file() {
+    let service = Service::start().await;
+    let job = trained(&service, "perceptron", "").await;
+    let id = model(&job);
+    let predict = async |id: &str| {
+        let path = format!("/v1/models/{id}/predict");
+        let rows = json!({"rows": [{"x1": 1, "x2": 0, "x3": 0}, {"x1": 0, "x2": 0, "x3": 1},
+            {"x1": 0, "x2": 1, "x3": 0}]});
+        service.post_json(&path, &rows).await.expect(200).json()
+    };
+    let found = predict(&id).await;
+    assert_eq!(found["predictions"], json!([1, 2, 0]));
+    assert_eq!(found["predicted_classes"], json!(["a", "c", "b"]));
+    let file = service.get(&format!("/v1/models/{id}")).await.expect(200);
+    let imported = service.post_json("/v1/models", &file.json()).await;
+    let imported = imported.expect(201).id();
+    assert_eq!(predict(&imported).await["scores"], found["scores"]);
+    // A file whose committee and classes differ in number, or whose members differ in kind.
+    for (pointer, value) in [
+        ("/classes", json!(["a", "b"])),
+        ("/hypothesis/members/1/reading", json!(null)),
+        ("/hypothesis/members", json!([])),
+        ("/hypothesis/members/0", file.json()["hypothesis"].clone()),
+    ] {
+        let mut changed = file.json();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        let answer = service.post_json("/v1/models", &changed).await;
+        assert_eq!(answer.problem(422), "wrong-model", "{pointer}");
+    }
+}
+
+#[tokio::test]
+async fn inference_answers_the_index_and_the_name_of_the_class() {
+    let service = Service::start().await;
+    let id = model(&trained(&service, "perceptron", "").await);
+    let about = service.get(&format!("/v2/models/{id}")).await.expect(200);
+    let about = about.json();
+    assert_eq!(about["outputs"][0]["datatype"], "INT32");
+    assert_eq!(about["outputs"][2]["name"], "class");
+    let asked = json!({"inputs": [{"name": "x", "datatype": "BOOL", "shape": [2, 3],
+        "data": [false, false, true, true, false, false]}]});
+    let path = format!("/v2/models/{id}/infer");
+    let found = service.post_json(&path, &asked).await.expect(200).json();
+    assert_eq!(found["outputs"][0]["data"], json!([2, 1]));
+    assert_eq!(found["outputs"][2]["data"], json!(["c", "a"]));
+    // Labels 1 and -1 without names have no third output.
+    let plain = json!({"labelled": {"examples": [{"x": "1", "y": 1}, {"x": "0", "y": -1}]}});
+    let path = "/v1/learners/perceptron/train";
+    let job = service.post_json(path, &plain).await.expect(200).json();
+    let id = model(&job);
+    let mut asked = json!({"inputs": [{"name": "x", "datatype": "BOOL", "shape": [1, 1],
+        "data": [true]}]});
+    let path = format!("/v2/models/{id}/infer");
+    let found = service.post_json(&path, &asked).await.expect(200).json();
+    assert_eq!(found["outputs"].as_array().unwrap().len(), 2);
+    assert_eq!(found["outputs"][0]["datatype"], "INT8");
+    asked["outputs"] = json!([{"name": "class"}]);
+    let answer = service.post_json(&path, &asked).await;
+    assert_eq!(answer.problem(400), "schema");
+}
+
+#[tokio::test]
+async fn one_class_of_a_committee_is_explained() {
+    let service = Service::start().await;
+    let id = model(&trained(&service, "perceptron", "").await);
+    let path = format!("/v1/models/{id}/explanation");
+    for wrong in ["", "?class=d"] {
+        let answer = service.get(&format!("{path}{wrong}")).await;
+        assert_eq!(answer.problem(400), "invalid-parameter");
+        assert!(answer.text().contains("the classes are b, a, c"), "{wrong}");
+    }
+    let found = service.get(&format!("{path}?class=a")).await.expect(200);
+    let rule = found.json()["rule"].as_str().unwrap().to_owned();
+    assert!(
+        rule.starts_with("The class a claims an example if "),
+        "{rule}"
+    );
+}
+
+#[tokio::test]
+async fn learners_and_tasks_of_two_classes_say_so() {
+    let service = Service::start().await;
+    for learner in ["directed-drift", "pocket", "sbpi", "auto"] {
+        let path = format!("/v1/learners/{learner}/train?labels=class");
+        let answer = service.post_as(&path, CSV, TABLE).await;
+        assert_eq!(answer.problem(422), "wrong-data", "{learner}");
+    }
+    let answer = service
+        .post_as("/v1/datasets?labels=class", CSV, TABLE)
+        .await;
+    let dataset = answer.expect(201).id();
+    let body = json!({"separability": {"data": {"dataset": dataset}}});
+    let answer = service.post_json("/v1/jobs", &body).await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    // A model of two classes does not know the third.
+    let two = "x1,x2,x3,class\n0,1,0,b\n1,0,0,a\n";
+    let path = "/v1/learners/perceptron/train?labels=class";
+    let job = service.post_as(path, CSV, two).await.expect(200).json();
+    let path = format!("/v1/models/{}/evaluate", model(&job));
+    let answer = service.post_as(&path, CSV, TABLE).await;
+    assert_eq!(answer.problem(400), "bad-label");
+    assert!(answer.text().contains("`c`"), "{}", answer.text());
+}

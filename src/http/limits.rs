@@ -58,6 +58,11 @@ pub struct Limits {
     /// A block of 64 rows of bits then takes 8 MiB.
     #[arg(skip = N_MAX)]
     pub n_max: u64,
+    /// Classes that the labels of new data may name.
+    ///
+    /// A training has a hypothesis for each class, and shows every example to all of them.
+    #[arg(skip = halfspace_formats::CLASSES_MAX as u64)]
+    pub classes_max: u64,
     /// Bytes of a body after decompression, in any format except JSON, and of the examples that are stored from it as a
     /// dataset, packed or as doubles.
     ///

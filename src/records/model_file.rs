@@ -85,10 +85,10 @@ pub struct ModelFile {
     /// The names of the features.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1.
+    /// The names of the classes. Of two, the first has the label -1 and the second the label 1.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
-    pub classes: Option<[String; 2]>,
+    #[schema(value_type = Option<Vec<String>>, min_items = 2)]
+    pub classes: Option<Vec<String>>,
     /// Whether every label but the name of +1 has the label -1.
     #[serde(default)]
     pub one_against_rest: bool,

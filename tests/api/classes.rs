@@ -214,9 +214,9 @@ async fn labelled_examples_of_a_new_training_may_have_names() {
     let body = json!({"train": {"learner": {"name": "perceptron"}, "data": data}});
     let job = service.run(&body).await;
     let model = job["result"]["model"].as_str().unwrap();
-    assert_eq!(file(&service, model).await["classes"], json!(["2", "no"]));
+    assert_eq!(file(&service, model).await["classes"], json!(["no", "2"]));
     // Labels without a name, or one class alone.
-    let one = json!({"labelled": {"examples": [{"x": "01", "y": "no"}]}});
+    let one = json!({"labelled": {"examples": [{"x": "01", "y": "maybe"}]}});
     let answer = service
         .post_json("/v1/datasets", &json!({"data": one}))
         .await;

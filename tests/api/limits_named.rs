@@ -58,6 +58,11 @@ async fn too_large(limit: &str) -> Option<Answer> {
             let service = with(|limits| limits.line_bytes_max = 10).await;
             trained(&service, CSV, "1,0,1,0,1,0,1\n").await
         }
+        "classes_max" => {
+            let lines = (0..4097).map(|class| format!("c{class} 1:1\n"));
+            let body: String = lines.collect();
+            trained(&Service::start().await, LIBSVM, &body).await
+        }
         "n_max" => trained(&Service::start().await, LIBSVM, "1 1048577:1\n").await,
         "decompression_ratio_max" => {
             let headers = [("content-type", CSV), ("content-encoding", "gzip")];

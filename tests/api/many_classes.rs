@@ -188,3 +188,47 @@ async fn learners_and_tasks_of_two_classes_say_so() {
     assert_eq!(answer.problem(400), "bad-label");
     assert!(answer.text().contains("`c`"), "{}", answer.text());
 }
+
+/// A session that knows the classes equals one pass over the same rows.
+#[tokio::test]
+async fn a_session_of_three_classes_equals_one_pass() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "seed": 1,
+        "classes": ["b", "a", "c"]});
+    let opened = service.post_json("/v1/sessions", &asked).await.expect(201);
+    let path = format!("/v1/sessions/{}", opened.id());
+    let rows = TABLE.lines().skip(1).map(|row| {
+        let cells: Vec<&str> = row.split(',').collect();
+        json!({"x": cells[..3].concat(), "y": cells[3]}).to_string()
+    });
+    let lines: String = rows.map(|row| row + "\n").collect();
+    let examples = format!("{path}/examples");
+    let answer = service
+        .post_as(&examples, "application/x-ndjson", lines)
+        .await;
+    let answer = answer.expect(200);
+    let first: Value = serde_json::from_str(answer.text().lines().next().unwrap()).unwrap();
+    // All scores are 0, and the first class wins a tie.
+    assert_eq!(first["prediction"], 0);
+    assert_eq!(first["predicted_class"], "b");
+    let session = service.get(&path).await.expect(200).json();
+    let job = trained(&service, "perceptron", "&stop.max_passes=1").await;
+    assert_eq!(session["hypothesis"], job["result"]["hypothesis"]);
+    assert_eq!(session["mistakes"], job["result"]["mistakes"]);
+    let saved = service.post(&format!("{path}/model")).await.expect(201);
+    let file = service.get(&format!("/v1/models/{}", saved.id())).await;
+    assert_eq!(file.expect(200).json()["classes"], json!(["b", "a", "c"]));
+    let unknown = json!({"labelled": {"examples": [{"x": "100", "y": "d"}]}});
+    let answer = service.post_json(&examples, &unknown).await;
+    assert_eq!(answer.problem(400), "bad-label");
+    for (classes, of) in [
+        (json!(["a"]), "two classes or more"),
+        (json!(["1", "1.0"]), "same labels"),
+        (json!(vec!["x"; 5000]), "classes_max"),
+    ] {
+        let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "classes": classes});
+        let answer = service.post_json("/v1/sessions", &asked).await;
+        assert_eq!(answer.problem(400), "out-of-range");
+        assert!(answer.text().contains(of), "{}", answer.text());
+    }
+}

@@ -105,7 +105,7 @@ async fn model_file_keeps_feature_and_class_names() {
             422,
             "model-altered",
         ),
-        (changed("classes", json!(["edible"])), 400, "schema"),
+        (changed("classes", json!(["edible"])), 422, "wrong-model"),
         (changed("feature_names", json!(features)), 400, "schema"),
         (
             changed("features", json!(vec!["x".repeat(300_000); 4])),

@@ -236,7 +236,7 @@ async fn unreadable(code: &str) -> Option<Answer> {
         "empty-data" => data(CSV, "").await,
         "no bit" => data(NDJSON, "{\"x\": \"102\", \"y\": 1}\n").await,
         "bad-value" => data(LIBSVM, "1 1:x\n").await,
-        "bad-label" => data(NDJSON, "{\"x\": \"10\", \"y\": 3}\n").await,
+        "bad-label" => data(NDJSON, "{\"x\": \"10\", \"y\": \"\"}\n").await,
         "two codings" => {
             data(
                 NDJSON,

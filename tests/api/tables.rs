@@ -446,7 +446,11 @@ async fn table_error_names_the_parameter_that_mends_the_request() {
     let service = Service::start().await;
     for (body, query, remedy) in [
         ("a,b,ill\n1,0,yes\n0,1,no\n", "", "labels=ill"),
-        ("a,species\n1,x\n0,y\n1,z\n", "labels=species", "positive=x"),
+        (
+            "a,kilos\n1,1.5\n0,2.5\n1,4\n",
+            "labels=kilos",
+            "positive=1.5",
+        ),
         ("a,class\n1.5,x\n,y\n2.5,y\n", "", "missing=drop"),
         ("a,class\n1.5,x\n,y\n2.5,y\n", "", "numbers=thermometer"),
         ("a;class\n1,5;x\n2,5;y\n", "", "decimal=,"),
@@ -492,7 +496,7 @@ async fn a_session_learns_raw_rows() {
         {"name": "odor", "kind": "nominal", "values": ["foul", "none"]},
         {"name": "size", "kind": "thermometer", "thresholds": [1.5, 2.5]},
         {"name": "wet", "kind": "boolean", "values": ["no", "yes"], "missing": true}],
-        "label": {"column": "class", "positive": "p", "negative": "e"}});
+        "label": {"column": "class", "classes": ["e", "p"]}});
     let mut seen = BTreeSet::new();
     for encoding in [job["result"]["model"].clone(), columns] {
         let asked = json!({"learner": {"name": "perceptron"}, "encoding": encoding, "seed": 1});

@@ -216,7 +216,7 @@ async fn truncated_npy_upload_leaves_nothing_after_a_cut_or_a_kill() {
     // More than the 16 MiB that an upload holds in memory.
     let body = doubles(40_000);
     let head = format!(
-        "POST /v1/datasets HTTP/1.1\r\nhost: localhost\r\ncontent-type: {NPY}\r\n\
+        "POST /v1/datasets?labels=none HTTP/1.1\r\nhost: localhost\r\ncontent-type: {NPY}\r\n\
          content-length: {}\r\n\r\n",
         body.len()
     );

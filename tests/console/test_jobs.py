@@ -260,8 +260,10 @@ def test_an_evaluation_shows_the_wrong_examples(page, service, see):
     job = service.job(evaluate={"model": model, "data": GENERATED, "seed": 99})
     page.goto(f"/#/jobs/{job['id']}")
     confusion = job["result"]["confusion"]
-    row = panel(page, "Result").get_by_role("row", name=re.compile(r"^\+1"))
-    expect(row.get_by_role("cell")).to_have_text([str(confusion["true_positives"]), str(confusion["false_negatives"])])
+    rows = panel(page, "Result").get_by_role("region", name="Labels and predictions").get_by_role("row")
+    for row, counts in zip((rows.nth(1), rows.nth(2)), confusion, strict=True):
+        expect(row.get_by_role("cell")).to_have_text([str(count) for count in counts])
+    expect(panel(page, "Result").get_by_role("table", name="Classes")).to_contain_text("recall")
     expect(panel(page, "Wrong predictions").get_by_role("row")).not_to_have_count(0)
     see("job-evaluate")
 

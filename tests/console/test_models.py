@@ -305,3 +305,25 @@ def test_keyboard_alone_reaches_a_prediction(page, board):
     page.keyboard.press("x")
     expect(field).to_have_value("x")
     expect(page.locator(".answer")).not_to_have_text(before)
+
+
+def test_a_model_of_three_classes_has_a_matrix_and_an_explanation_per_class(page, see, service):
+    rows = [f"{'short' if i % 3 == 0 else 'long'},{'blue' if i % 3 == 2 else 'white'},{('setosa', 'virginica', 'versicolor')[i % 3]}" for i in range(30)]
+    table = "\n".join(["petal,colour,species", *rows, ""]).encode()
+    job = service.post("/v1/learners/perceptron/train?labels=species&seed=1&name=Irises", table, media_type="text/csv", prefer="wait=60")
+    model = job["result"]["model"]
+    page.goto(f"#/models/{model}")
+    expect(page.get_by_text("One hypothesis per class")).to_be_visible()
+    page.get_by_label("Class to explain").select_option("virginica")
+    expect(page.get_by_text(re.compile("The class virginica claims an example if"))).to_be_visible()
+    see("models-three-classes")
+    dataset = service.post("/v1/datasets?labels=species", table, media_type="text/csv")["id"]
+    done = service.job(evaluate={"model": model, "data": {"dataset": dataset}})
+    page.goto(f"#/jobs/{done['id']}")
+    matrix = page.get_by_role("region", name="Labels and predictions")
+    expect(matrix.get_by_role("row")).to_have_count(4)
+    expect(matrix.get_by_role("row").nth(1).get_by_role("cell")).to_have_text(["10", "0", "0"])
+    see("job-evaluate-three-classes")
+    page.goto(f"#/data/{dataset}")
+    expect(page.get_by_text("versicolor").first).to_be_visible()
+    see("data-three-classes")

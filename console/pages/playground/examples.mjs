@@ -25,6 +25,8 @@ export class Examples {
 
   /** The examples from a position on. @param {number} position  @param {number} count  @param {AbortSignal} [until]  Ends the repetitions. */
   async from(position, count, until = this.abort) {
+    const classes = this.dataset.class_examples?.length ?? 2;
+    if (classes > 2) throw new Error(`The playground shows two classes, and the dataset ${this.dataset.id} has ${classes}.`);
     /** @type {Example[]} */
     const found = [];
     while (found.length < count) {

@@ -107,7 +107,7 @@ function Stored({ query }) {
   const list = useResource({ path: "v1/datasets", query: { limit: 100 } }, { every: 10 });
   const id = query.get("dataset") ?? "";
   return html`<${Loaded} resource=${list}>${(/** @type {{items: Schemas["DatasetItem"][]}} */ { items }) => {
-    const options = items.filter(({ kind }) => kind !== "unlabelled").map((item) => [item.id, `${item.name || item.id}: ${item.examples} × ${item.n}`]);
+    const options = items.filter(({ kind, class_examples: counts }) => kind !== "unlabelled" && (counts?.length ?? 2) === 2).map((item) => [item.id, `${item.name || item.id}: ${item.examples} × ${item.n}`]);
     const isOther = id !== "" && !options.some(([known]) => known === id);
     return html`<${Field} label="Dataset" hint=${html`The newest 100 datasets. The page <a href=${href("data")}>Data</a> lists all of them and brings files.`}>${(/** @type {object} */ attributes) =>
       html`<${Select} attributes=${attributes} value=${id} onChange=${(/** @type {string} */ dataset) => change({ dataset })}

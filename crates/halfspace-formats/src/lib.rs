@@ -53,7 +53,7 @@ mod readers;
 mod stored;
 mod tables;
 
-pub use building::label_names::LabelCount;
+pub use building::label_names::{CLASSES_MAX, LabelCount, classes_alone};
 pub use building::parsed::Parsed;
 pub use building::parsed_rows::ParsedRows;
 pub use building::store_pass::{Stored, storing_bytes};

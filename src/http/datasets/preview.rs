@@ -49,8 +49,9 @@ pub struct PreviewData {
     /// Names of the first 1,000 features, if the data come with names. `n` counts all features.
     #[schema(max_items = 1000)]
     features: Option<Vec<String>>,
-    /// Names of the labels -1 and +1, if the labels come with names.
-    #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
+    /// Names of the classes, if the labels come with names. Of two classes, the first has the label -1 and the second
+    /// the label 1.
+    #[schema(value_type = Option<Vec<String>>, min_items = 2)]
     classes: Option<Vec<String>>,
     /// SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike.
     encoding_sha256: Option<String>,

@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     Assume, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place, StoredExamples,
-    digest, occurring,
+    classes_alone, digest, occurring,
 };
 
 use crate::jobs::{JobSample, JobsError};
@@ -50,8 +50,8 @@ pub struct JobData {
     pub dataset: Option<DatasetId>,
     /// Which class codes the sample has.
     occurring: Vec<bool>,
-    /// The error for labels that only a model can read.
-    foreign: Option<Box<FormatError>>,
+    /// See [`Parsed::is_undecided`].
+    pub is_undecided: bool,
 }
 
 impl JobData {
@@ -81,7 +81,7 @@ impl JobData {
             occurring: summary.facts.occurring().to_vec(),
             sha256: Some(summary.facts.sha256),
             dataset: Some(summary.id),
-            foreign: None,
+            is_undecided: false,
         }
     }
 
@@ -97,19 +97,28 @@ impl JobData {
             sample: Some(parsed.data.into()),
             sha256,
             dataset: None,
-            foreign: parsed.foreign,
+            is_undecided: parsed.is_undecided,
         }
     }
 
-    /// Checks that the labels need no model to be read. `pointer` is the place of the data in the body.
+    /// Lets the values of the labels decide on the classes, because no model reads them. `pointer` is the place of the
+    /// data in the body.
     ///
     /// # Errors
-    /// A label that is neither 1 nor -1 nor 0.
-    pub fn read_alone(&self, pointer: &str) -> Result<(), Problem> {
-        match self.foreign.as_deref() {
-            Some(error) => Err(error.clone().under(pointer).into()),
-            None => Ok(()),
-        }
+    /// Labels that leave the classes open.
+    pub fn read_alone(&mut self, pointer: &str) -> Result<(), Problem> {
+        let (Some(read), Some(JobSample::Memory(data))) = (&self.spec.names.classes, &self.sample)
+        else {
+            return Ok(());
+        };
+        let at = |error: FormatError| FieldError::at_pointer(pointer, error.detail);
+        let (classes, codes) = classes_alone(read, data)
+            .map_err(|error| Problem::at(Code::TABLE_OPTION, at(error)))?;
+        let data = codes.of(data.as_ref().clone());
+        self.sha256 = Some(hex::encode(digest(&data, Some(&classes))));
+        self.spec.names.classes = Some(classes);
+        self.sample = Some(data.into());
+        Ok(())
     }
 
     /// Gives the data the labels and the classes of the model that reads them.

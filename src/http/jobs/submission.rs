@@ -66,10 +66,7 @@ async fn checked_job(
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
     check_seconds(app, &task, at)?;
     let (mut found, model) = match model {
-        None => {
-            found.read_alone(pointer)?;
-            (found, None)
-        }
+        None => (read_alone(app, found, pointer).await?, None),
         Some(model) => {
             let (found, model) = read_by(app, found, model, at).await?;
             (found, Some(model))
@@ -99,6 +96,16 @@ async fn checked_job(
     };
     new.key = key.claim();
     Ok(new)
+}
+
+/// Lets the values of the labels decide on the classes. A sample of the request is then digested once more.
+async fn read_alone(app: &App, mut data: JobData, pointer: &str) -> Result<JobData, Problem> {
+    if !data.is_undecided {
+        return Ok(data);
+    }
+    let pointer = pointer.to_owned();
+    let work = move |_: &_| data.read_alone(&pointer).map(|()| data);
+    compute(app, None, work).await
 }
 
 /// Gives the data the labels of the model that reads them. A sample of the request is then digested once more, which

@@ -159,16 +159,20 @@ pub fn checked(
         learnt_from: file.learnt_from,
         warm_start: file.warm_start,
         features: file.features,
-        classes: file.classes.map(Vec::from),
+        classes: file.classes,
         one_against_rest: file.one_against_rest,
         table: file.table,
         hypothesis,
     };
-    if document
-        .label_classes()
-        .is_some_and(|classes| classes.overlap())
-    {
-        let detail = "Both classes have names that read the same labels; each label has one class.";
+    let classes = document.label_classes();
+    let wrong = match &classes {
+        Some(classes) if classes.overlap() => {
+            Some("Two classes have names that read the same labels; each label has one class.")
+        }
+        None if document.classes.is_some() => Some("A model has two classes or more."),
+        _ => None,
+    };
+    if let Some(detail) = wrong {
         return Err(refused(Code::WRONG_MODEL, "/classes", detail.to_owned()));
     }
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
@@ -186,11 +190,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
         );
         return Err(refused(Code::WRONG_MODEL, "/features", detail));
     }
-    let classes = file
-        .classes
-        .as_ref()
-        .map(<[_; 2]>::as_slice)
-        .unwrap_or_default();
+    let classes = file.classes.as_deref().unwrap_or_default();
     for (pointer, names) in [("/features", features), ("/classes", classes)] {
         if !is_short(names) {
             let detail = format!("The names take more than {NAMES_BYTES_MAX} bytes in total.");

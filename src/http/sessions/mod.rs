@@ -14,13 +14,16 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::input::TaskError;
-use halfspace_formats::{Assume, RowsKind, StatedColumn, StatedLabel, TableEncoding, json};
+use halfspace_formats::{
+    Assume, CLASSES_MAX, Classes, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
+};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::SessionError;
 use crate::records::id::{ModelKind, SessionKind};
+use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 use crate::records::{KeyRecord, Model, Names, Owner, SessionId};
@@ -50,6 +53,10 @@ pub struct SessionRequest {
     n: Option<Positive>,
     /// Encoding of raw rows: the id of a model or a dataset, or columns.
     encoding: Option<SessionEncoding>,
+    /// Names of the classes. Of two, the first has the label -1 and the second the label 1; of more, each gets a
+    /// hypothesis of its own. When absent, the labels of the encoding or of the first examples name two classes.
+    #[schema(min_items = 2)]
+    classes: Option<Vec<String>>,
     /// Kind of the features. By default `boolean`, or the kind that the encoding makes.
     values: Option<RowsKind>,
     /// Declares that the examples are fresh and independent draws from this distribution. Without the
@@ -170,7 +177,7 @@ pub async fn create_session(
 
 async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let asked: SessionRequest = read_json(&app, request).await?;
-    let (names, n) = match (asked.encoding, asked.n) {
+    let (mut names, n) = match (asked.encoding, asked.n) {
         (None, Some(n)) => (Names::default(), n.get()),
         (Some(encoding), None) => {
             let names = names(&app, &owner, encoding).await?;
@@ -188,6 +195,9 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         let field = FieldError::at_pointer("/n", detail);
         return Err(Problem::at(Code::OUT_OF_RANGE, field).into());
     }
+    if let Some(stated) = asked.classes {
+        names.classes = Some(stated_classes(stated, &names)?);
+    }
     let spec = SessionSpec {
         learner: asked.learner,
         n,
@@ -202,6 +212,36 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     let id = created.await?.id;
     let answer = app.jobs.sessions.look(&owner, id, answer).await?;
     Ok(created_session(answer))
+}
+
+/// The classes that a request states.
+fn stated_classes(stated: Vec<String>, names: &Names) -> Result<Classes, Problem> {
+    let wrong = match names.classes {
+        Some(_) => Some("The encoding names the classes already; leave `classes` out.".to_owned()),
+        None if stated.len() > CLASSES_MAX => Some(format!(
+            "There are {} classes, more than classes_max: {CLASSES_MAX}.",
+            stated.len()
+        )),
+        None if !is_short(&stated) => Some(format!(
+            "The names take more than {NAMES_BYTES_MAX} bytes in total."
+        )),
+        None => None,
+    };
+    let classes = Classes::of_names(stated);
+    let wrong = wrong.or_else(|| match &classes {
+        None => Some("A session has two classes or more.".to_owned()),
+        Some(classes) if classes.overlap() => {
+            Some("Two names read the same labels; each class has a name of its own.".to_owned())
+        }
+        Some(_) => None,
+    });
+    match (wrong, classes) {
+        (None, Some(classes)) => Ok(classes),
+        (wrong, _) => {
+            let field = FieldError::at_pointer("/classes", wrong.unwrap_or_default());
+            Err(Problem::at(Code::OUT_OF_RANGE, field))
+        }
+    }
 }
 
 /// The names and the encoding that a request states for its rows.

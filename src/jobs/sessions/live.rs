@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::memory::{self, Grant, NoMemory};
-use halfspace_formats::RowsKind;
+use halfspace_formats::{Classes, RowsKind};
 
 use crate::records::Lineage;
 use crate::records::session::{
@@ -79,8 +80,12 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         holdout: None,
         warm_start: None,
     };
+    let task = Task {
+        classes: spec.names.classes.as_ref().map_or(2, Classes::count),
+        ..task_of(&train, Seed(spec.seed))?
+    };
     Ok(SessionPlan {
-        task: task_of(&train, Seed(spec.seed))?,
+        task,
         n: usize::try_from(spec.n).unwrap_or(usize::MAX),
         real: spec.values == RowsKind::Real,
         assume: spec.assume,

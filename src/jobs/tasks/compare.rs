@@ -10,6 +10,7 @@ use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::sample::classes::BlockCodes;
 use halfspace_core::learners::sample::examples::for_each_rows;
 
 use crate::records::compare::{BestTraining, CompareResult, CompareSpec};
@@ -249,7 +250,7 @@ impl Compare {
         Err(ResolveError::Field { field, detail })
     }
 
-    /// Checks that stored or sent labels have both values. A constant would win every comparison otherwise.
+    /// Checks that stored or sent labels have two values at least. A constant would win every comparison otherwise.
     fn check_classes(&self) -> Result<(), ResolveError> {
         let Input::Sample { data, .. } = self.data.input() else {
             return Ok(());
@@ -257,20 +258,23 @@ impl Compare {
         if !data.shape().labels.is_labelled() {
             return Ok(());
         }
-        let (mut seen, mut positives) = (0, 0);
+        let (mut first, mut differs) = (None, false);
         let read = for_each_rows(data, |_, rows| {
-            seen += rows.count() as u64;
-            positives += u64::from(rows.positives().count_ones());
-            match (1..seen).contains(&positives) {
+            let signs = || BlockCodes::of_signs(rows.positives());
+            let codes = rows.codes().unwrap_or_else(signs);
+            codes.count(rows.count(), |code, examples| {
+                differs |= examples > 0 && *first.get_or_insert(code) != code;
+            });
+            match differs {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
         read.map_err(TaskError::Unread)?;
-        if (1..seen).contains(&positives) {
+        if differs {
             return Ok(());
         }
-        let detail = "all examples have one class; a comparison needs examples of both classes";
+        let detail = "all examples have one class; a comparison needs examples of two";
         Err(TaskError::WrongData(detail.to_owned()).into())
     }
 }

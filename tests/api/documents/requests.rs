@@ -28,7 +28,7 @@ const SCRIPTED: [(&str, usize); 8] = [
     ("docs/how-to/sessions.md", 4),
     ("docs/how-to/sweeps.md", 5),
     ("docs/how-to/programs.md", 2),
-    ("docs/how-to/tables.md", 12),
+    ("docs/how-to/tables.md", 14),
 ];
 
 /// A running service, which ends with the test that started it.

@@ -1976,6 +1976,12 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     Eight uploads at once then take at most 32 GiB of disk.
     """
 
+    classes_max: int
+    """Classes that the labels of new data may name.
+
+    A training has a hypothesis for each class, and shows every example to all of them.
+    """
+
     compare_folds_max: int
     """Folds per comparison.
 
@@ -2235,6 +2241,12 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     dataset, packed or as doubles.
 
     Eight uploads at once then take at most 32 GiB of disk.
+    """
+
+    classes_max: int
+    """Classes that the labels of new data may name.
+
+    A training has a hypothesis for each class, and shows every example to all of them.
     """
 
     compare_folds_max: int
@@ -2822,7 +2834,7 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
     """
 
     classes: list[str] | None = None
-    """The names of the labels -1 and +1."""
+    """The names of the classes. Of two, the first has the label -1 and the second the label 1."""
 
     created_at: Timestamp | None = None
 
@@ -3198,7 +3210,9 @@ class PreviewData(Struct, kw_only=True, omit_defaults=True):
     """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
 
     classes: list[str] | None = None
-    """Names of the labels -1 and +1, if the labels come with names."""
+    """Names of the classes, if the labels come with names. Of two classes, the first has the label -1 and the second
+    the label 1.
+    """
 
     encoding_sha256: str | None = None
     """SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike."""
@@ -3791,6 +3805,11 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     """A session to open."""
 
     assume: Assume | None = None
+
+    classes: list[str] | None = None
+    """Names of the classes. Of two, the first has the label -1 and the second the label 1; of more, each gets a
+    hypothesis of its own. When absent, the labels of the encoding or of the first examples name two classes.
+    """
 
     encoding: SessionEncoding | None = None
 

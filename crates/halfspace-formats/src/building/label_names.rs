@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::Serialize;
 
 use crate::cell::{Content, Family};
 use crate::classes::{Classes, LabelRule, Recoding, bad_label, canonical};
 use crate::encoding::LabelEncoding;
-use crate::error::{Fault, FormatErrorKind, excerpt, name};
+use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, name};
 use crate::numbers::parse_number;
 use crate::options::Options;
 
@@ -362,8 +364,14 @@ impl LabelNames {
 
     /// Decides the label of each value by the values alone.
     fn decided(mut self) -> Result<ReadLabels, Fault> {
-        if self.values.len() > 2 {
-            return self.many();
+        let texts: Vec<&str> = self.values.iter().map(|value| &*value.text).collect();
+        match texts.as_slice() {
+            // Both stand for the negative label, in one coding or the other.
+            ["0", other @ "-1"] | ["-1", other @ "0"] => {
+                return Err(mixed_labels(other.as_bytes()));
+            }
+            [_, _, _, ..] => return self.many(),
+            _ => {}
         }
         let Some(positive) = self.positive() else {
             let first = self.values.first().map_or("", |value| &value.text);
@@ -482,6 +490,40 @@ impl LabelNames {
         }
         texts.join(", ")
     }
+}
+
+/// The classes of labels that were left for a model to read (see [`Parsed::is_undecided`](crate::Parsed)) if no model
+/// reads them after all, and what the codes of the examples stand for then.
+///
+/// # Errors
+/// As if the values had decided from the start.
+pub fn classes_alone(read: &Classes, data: &Data) -> Result<(Classes, Recoding), FormatError> {
+    let unplaced = |fault: Fault| fault.placed(None);
+    let mut counts = vec![0; read.count()];
+    if let Labels::Labelled(codes) = data.labels() {
+        for first in (0..codes.rows()).step_by(BLOCK_ROWS) {
+            let rows = BLOCK_ROWS.min(codes.rows() - first);
+            let see = |code: u32, rows| counts[code as usize] += u64::from(rows);
+            codes.block(first).count(rows, see);
+        }
+    }
+    let mut labels = LabelNames::open();
+    // A single value stands against all others, which have no name.
+    let named = read.each().zip(counts);
+    for (name, rows) in named.filter_map(|(name, rows)| Some((name?, rows))) {
+        let at = labels.push(name.as_bytes()).map_err(unplaced)?;
+        labels.values[at as usize].rows = rows;
+    }
+    let decided = labels.finish().map_err(unplaced)?;
+    let codes = decided.codes;
+    let new = |at: u32| codes.as_ref().map_or(at, |codes| codes.of_code(at));
+    let mut places = 0..;
+    let recoded = read.each().map(|name| match name {
+        Some(_) => new(places.next().unwrap_or_default()),
+        None => 0,
+    });
+    let codes = Recoding::new(recoded, decided.classes.count());
+    Ok((decided.classes, codes))
 }
 
 /// Makes the fault of an example without a label where a model with classes needs one.

@@ -7,7 +7,7 @@ use halfspace_core::learners::sample::data::Data;
 use crate::building::parsed_rows::ParsedRows;
 use crate::classes::Classes;
 use crate::encoding::TableEncoding;
-use crate::error::{FormatError, Place};
+use crate::error::Place;
 
 /// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,9 +24,10 @@ pub struct Parsed<D = Data> {
     pub feature_names: Option<Vec<String>>,
     /// Names of the classes. There are none without labels, or if the labels are bits that stand for no value.
     pub classes: Option<Classes>,
-    /// The error for labels that only a model can read, with their place. Only
-    /// [`LabelRule::Later`](crate::LabelRule::Later) admits such labels.
-    pub foreign: Option<Box<FormatError>>,
+    /// Whether the classes are only the values in their order, because a model may still read them. Without a model,
+    /// [`classes_alone`](crate::classes_alone) decides. Only [`LabelRule::Later`](crate::LabelRule::Later) leaves
+    /// labels undecided.
+    pub is_undecided: bool,
     /// The encoding of a table.
     pub table: Option<Arc<TableEncoding>>,
 }
@@ -40,7 +41,7 @@ impl<D> Parsed<D> {
             zero_bit_value: 0.0,
             feature_names: None,
             classes: None,
-            foreign: None,
+            is_undecided: false,
             table: None,
         }
     }
@@ -78,7 +79,7 @@ impl<D> Parsed<D> {
             zero_bit_value: self.zero_bit_value,
             feature_names: self.feature_names,
             classes: self.classes,
-            foreign: self.foreign,
+            is_undecided: self.is_undecided,
             table: self.table,
         }
     }

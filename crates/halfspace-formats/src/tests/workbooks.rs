@@ -356,7 +356,7 @@ fn the_first_visible_sheet_with_a_value_is_read() {
         ("Notes", r#"state="hidden""#, table("9")),
         ("Empty", "", sheet(r#"<row r="1"><c r="A1" s="1"/></row>"#)),
         ("My data", "", table("1")),
-        ("4", "", table("-1")),
+        ("4", "", table("-2")),
         ("Secret", r#"state="veryHidden""#, table("1")),
     ];
     let read = |name: &str| xlsx(&book, &with_sheet(name));
@@ -367,7 +367,7 @@ fn the_first_visible_sheet_with_a_value_is_read() {
     let named = read("4").expect("the sheet with this name");
     assert_eq!(
         named.class_names(),
-        Some(["-1", "0"].map(str::to_owned).to_vec())
+        Some(["-2", "0"].map(str::to_owned).to_vec())
     );
     assert_eq!(labels(&read("5").expect("hidden").data), "10");
     for (name, part) in [

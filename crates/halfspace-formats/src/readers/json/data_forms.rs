@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for ExampleKind {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
         let mut builder = None;
-        let (mut assume, mut foreign) = (None, None);
+        let mut assume = None;
         while let Some(field) = map.next_key()? {
             match field {
                 ListField::Examples if builder.is_some() => {
@@ -267,7 +267,6 @@ impl<'de> Visitor<'de> for ExampleKind {
                     builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,
-                        foreign: &mut foreign,
                     })?);
                 }
                 ListField::Assume => {
@@ -281,8 +280,9 @@ impl<'de> Visitor<'de> for ExampleKind {
             Self::HalfSpace => UnlabelledMeans::HalfSpace,
             Self::Labelled | Self::Unlabelled => UnlabelledMeans::Nothing,
         };
+        let is_undecided = builder.has_foreign_labels();
         let mut parsed = builder.finish(meaning).map_err(scope::raise)?.in_memory();
-        parsed.foreign = foreign;
+        parsed.is_undecided = is_undecided;
         let assume = assume.flatten();
         Ok(DataForm::Sample { parsed, assume })
     }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::building::sample_builder::SampleBuilder;
-use crate::classes::{LABEL, bad_label, check_digits};
-use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::classes::{LABEL, check_digits};
+use crate::error::{Fault, FormatErrorKind, Place};
 use crate::readers::json::scope;
 
 /// Kind of the examples of a list.
@@ -30,14 +30,12 @@ impl ExampleKind {
 }
 
 /// Reads the list of examples.
-pub(crate) struct ExamplesReader<'f> {
+pub(crate) struct ExamplesReader {
     pub(crate) kind: ExampleKind,
     pub(crate) builder: SampleBuilder,
-    /// See [`crate::Parsed::foreign`].
-    pub(crate) foreign: &'f mut Option<Box<FormatError>>,
 }
 
-impl<'de> DeserializeSeed<'de> for ExamplesReader<'_> {
+impl<'de> DeserializeSeed<'de> for ExamplesReader {
     type Value = SampleBuilder;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SampleBuilder, D::Error> {
@@ -45,7 +43,7 @@ impl<'de> DeserializeSeed<'de> for ExamplesReader<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for ExamplesReader<'_> {
+impl<'de> Visitor<'de> for ExamplesReader {
     type Value = SampleBuilder;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,10 +55,7 @@ impl<'de> Visitor<'de> for ExamplesReader<'_> {
             let builder = &mut self.builder;
             let name = self.kind.name();
             let next = match self.kind {
-                ExampleKind::Labelled => {
-                    let foreign = &mut *self.foreign;
-                    seq.next_element_seed(LabelledExample { builder, foreign })?
-                }
+                ExampleKind::Labelled => seq.next_element_seed(LabelledExample { builder })?,
                 _ => seq.next_element_seed(BareExample { name, builder })?,
             };
             if next.is_none() {
@@ -98,7 +93,6 @@ impl<'de> DeserializeSeed<'de> for BareExample<'_> {
 /// Reads one `{"x": ..., "y": ...}`.
 struct LabelledExample<'b> {
     builder: &'b mut SampleBuilder,
-    foreign: &'b mut Option<Box<FormatError>>,
 }
 
 #[derive(Deserialize)]
@@ -124,7 +118,7 @@ impl<'de> Visitor<'de> for LabelledExample<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { builder, foreign } = self;
+        let Self { builder } = self;
         let (mut x, mut y) = (None, None);
         while let Some(field) = map.next_key()? {
             match field {
@@ -140,7 +134,6 @@ impl<'de> Visitor<'de> for LabelledExample<'_> {
                 ExampleField::Y => {
                     y = Some(map.next_value_seed(Y {
                         builder: &mut *builder,
-                        foreign: &mut *foreign,
                     })?);
                 }
             }
@@ -253,7 +246,6 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
 /// Reads a label.
 struct Y<'b> {
     builder: &'b mut SampleBuilder,
-    foreign: &'b mut Option<Box<FormatError>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Y<'_> {
@@ -292,12 +284,6 @@ impl<'de> Visitor<'de> for Y<'_> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        let label = self.builder.label(text.as_bytes()).map_err(scope::raise)?;
-        if self.builder.has_foreign_labels() && self.foreign.is_none() {
-            let place = format!("/labelled/examples/{}/y", self.builder.rows());
-            let error = bad_label(text.as_bytes()).placed(Some(Place::Pointer(place)));
-            *self.foreign = Some(Box::new(error));
-        }
-        Ok(label)
+        self.builder.label(text.as_bytes()).map_err(scope::raise)
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn limits() -> ParseLimits {
 /// The labels of the document that is being read. None if they are ignored.
 pub(crate) fn labels() -> Option<LabelNames> {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.labels.clone()));
-    scoped.unwrap_or_else(|| Some(LabelNames::of_signs()))
+    scoped.unwrap_or_else(|| Some(LabelNames::open()))
 }
 
 /// The facts about the tensor of the document being read, if the document may contain one.

@@ -1,6 +1,6 @@
 //! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
 //!
-//! Indices start at 1 and ascend. Features that a line leaves out are 0. The labels of new data are two numbers, as in
+//! Indices start at 1 and ascend. Features that a line leaves out are 0. The labels of new data name the classes, as in
 //! tables, or one number against all others if the option `positive` names it. A model reads labels by the names of its
 //! classes. Sources: T. Joachims, `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
 //!

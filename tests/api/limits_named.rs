@@ -61,7 +61,7 @@ async fn too_large(limit: &str) -> Option<Answer> {
         "classes_max" => {
             let lines = (0..4097).map(|class| format!("c{class} 1:1\n"));
             let body: String = lines.collect();
-            trained(&Service::start().await, LIBSVM, &body).await
+            trained(&Service::start().await, LIBSVM, body).await
         }
         "n_max" => trained(&Service::start().await, LIBSVM, "1 1048577:1\n").await,
         "decompression_ratio_max" => {

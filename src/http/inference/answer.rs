@@ -271,8 +271,8 @@ impl Tensor {
             }
             OutputName::Score => Cow::Owned(score_text(&decision.score)),
             OutputName::Class => {
-                let names = offered.names.iter().flatten();
-                let name = names.skip(decision.class as usize).next();
+                let mut names = offered.names.iter().flatten();
+                let name = names.nth(decision.class as usize);
                 Cow::Borrowed(name.map_or("", String::as_str))
             }
         };

@@ -59,9 +59,9 @@ async fn too_large(limit: &str) -> Option<Answer> {
             trained(&service, CSV, "1,0,1,0,1,0,1\n").await
         }
         "classes_max" => {
-            let lines = (0..4097).map(|class| format!("c{class} 1:1\n"));
+            let lines = (0..4097).map(|class| format!("c{class},1\n"));
             let body: String = lines.collect();
-            trained(&Service::start().await, LIBSVM, body).await
+            trained(&Service::start().await, CSV, body).await
         }
         "n_max" => trained(&Service::start().await, LIBSVM, "1 1048577:1\n").await,
         "decompression_ratio_max" => {

@@ -23,8 +23,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The bound of a committee: the sum of its members' bounds. The committee is wrong only if a member is, so it makes
-    /// no more mistakes than all of them together. None if a member has no bound.
+    /// The bound of a committee: the sum of its members' bounds. The committee is wrong only if a member is, so it
+    /// makes no more mistakes than all of them together. None if a member has no bound.
     pub fn of_members(members: &[MemberOutcome], counts: &Counts) -> Option<Self> {
         let bounds: Vec<&Self> = members
             .iter()

@@ -197,9 +197,9 @@ pub trait OnlineRule: Rule {
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
     /// Reads `rows` in order and learns from each mistake. Ends early after `mistakes_max` mistakes, which is at
-    /// least 1, or after as many rows that changed the hypothesis, and after an update of the kind [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is raised,
-    /// it may also end before a row, which it then leaves as it was; a rule that [may break off](Self::may_break_off)
-    /// must.
+    /// least 1, or after as many rows that changed the hypothesis, and after an update of the kind
+    /// [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is raised, it may also end before a row, which it then
+    /// leaves as it was; a rule that [may break off](Self::may_break_off) must.
     ///
     /// A rule that overrides the method must have the same effect, unless it learns from rows that are no mistakes.
     fn learn(

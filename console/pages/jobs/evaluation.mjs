@@ -66,7 +66,7 @@ function ConfusionMatrix({ result }) {
 
 /** @param {number} count  @param {number} all  @param {boolean} isRight */
 function shade(count, all, isRight) {
-  const percentage = all > 0 ? Math.round((count / all) * 60) : 0;
+  const percentage = all > 0 ? Math.round((count / all) * 25) : 0;
   return `color-mix(in srgb, var(--series-${isRight ? 1 : 2}) ${percentage}%, transparent)`;
 }
 

@@ -62,7 +62,8 @@ const RULE_BEGIN = "The prediction is 1 if ";
 /** The rule with the names of the classes. @param {{rule: string, classes: string[]|null}} props */
 function Rule({ rule, classes }) {
   const [negative, positive] = classes ?? [];
-  if (positive === undefined) return html`<p class="rule">${rule}</p>`;
+  // The rule of one class of many names its class itself.
+  if (positive === undefined || rule.startsWith("The class ")) return html`<p class="rule">${rule}</p>`;
   if (!rule.startsWith(RULE_BEGIN)) return html`<p class="rule">${rule} Here 1 means <strong>${positive}</strong>.</p>`;
   const [first = "", ...rest] = rule.slice(RULE_BEGIN.length).split(/(?<=\.) /);
   return html`<p class="rule">Predicts <strong>${positive}</strong> if ${first.replace(/\.$/, "")}, and <strong>${negative}</strong> otherwise. ${rest.join(" ")}</p>`;

@@ -129,7 +129,7 @@ def test_clicks_change_how_a_file_is_read(page, service, see):
     page.get_by_label("Label column").select_option("ill")
     expect(page.get_by_label("Value that means +1")).to_contain_text("automatic: 3 classes")
     page.get_by_label("Value that means +1").select_option("sick")
-    expect(page.get_by_text("20 (33.3 %)")).to_be_visible()
+    expect(page.get_by_text("40 (66.7 %)")).to_be_visible()
     page.get_by_label("Use of the column id").select_option("ignored")
     expect(page.get_by_text("the request ignores the column")).to_be_visible()
     page.get_by_label("Numbers").select_option("thermometer")

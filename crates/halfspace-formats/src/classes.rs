@@ -32,7 +32,7 @@ pub enum LabelRule {
     New,
     /// The classes of a model or a session. No other value is a label.
     Of(Classes),
-    /// A model that the request may name only after the data (see [`crate::Parsed::foreign`]).
+    /// A model that the request may name only after the data (see [`crate::Parsed::is_undecided`]).
     Later,
     /// Nothing, because a prediction ignores labels.
     Ignored,

@@ -9,6 +9,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
 
@@ -42,12 +43,23 @@ pub struct TrainSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
+    /// How a learner of more than two classes learns: each class against the rest, or jointly, which only
+    /// `perceptron` can. A joint committee changes only when its prediction is wrong: the true class gains
+    /// the example and the predicted class loses it.
+    #[serde(default, skip_serializing_if = "is_one_vs_rest")]
+    #[schema(inline, required = false)]
+    pub multiclass: Multiclass,
     /// Model whose hypothesis the training starts from. All counts still begin at 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<ModelId>,
     #[serde(default, deserialize_with = "json::object")]
     #[schema(required = false)]
     pub stop: StopSpec,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
+fn is_one_vs_rest(multiclass: &Multiclass) -> bool {
+    *multiclass == Multiclass::OneVsRest
 }
 
 impl TrainSpec {
@@ -57,6 +69,7 @@ impl TrainSpec {
             learner: LearnerSpec::of_defaults(name),
             trace: false,
             holdout: None,
+            multiclass: Multiclass::default(),
             warm_start: None,
             stop: StopSpec::default(),
         }

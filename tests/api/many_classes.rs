@@ -189,6 +189,81 @@ async fn learners_and_tasks_of_two_classes_say_so() {
     assert!(answer.text().contains("`c`"), "{}", answer.text());
 }
 
+/// The joint perceptron by its definition: the true class gains a mistaken example, and the predicted class loses it.
+#[tokio::test]
+async fn a_joint_committee_equals_its_definition() {
+    let service = Service::start().await;
+    // Six bits, and the class whose pair of bits weighs most. Examples with two such classes are left out.
+    let mut rows = Vec::new();
+    for bits in 0_usize..64 {
+        let weight = |pair: usize| 2 * (bits >> (2 * pair) & 1) + (bits >> (2 * pair + 1) & 1);
+        let weights = [0, 1, 2].map(weight);
+        let most = *weights.iter().max().unwrap();
+        if weights.iter().filter(|weight| **weight == most).count() == 1 {
+            let class = weights.iter().position(|weight| *weight == most).unwrap();
+            // The signed reading, and the constant of the bias.
+            let sign = |at: usize| if bits >> at & 1 == 1 { 1 } else { -1 };
+            rows.push(((0..6).map(sign).chain([1]).collect::<Vec<i64>>(), class));
+        }
+    }
+    // Class codes are in the order of the first rows.
+    let mut order = Vec::new();
+    for (_, class) in &mut rows {
+        let place = order.iter().position(|known| known == class);
+        *class = place.unwrap_or_else(|| {
+            order.push(*class);
+            order.len() - 1
+        });
+    }
+    let line = |(x, class): &(Vec<i64>, usize)| {
+        let bits: Vec<String> = x[..6]
+            .iter()
+            .map(|x| u8::from(*x > 0).to_string())
+            .collect();
+        format!("{},c{class}\n", bits.join(","))
+    };
+    let table: String = rows.iter().map(line).collect();
+    let path = "/v1/learners/perceptron/train?labels=last&header=false&multiclass=joint&seed=1";
+    let job = service.post_as(path, CSV, table).await.expect(200).json();
+    let (mut weights, mut mistakes, mut passes) = (vec![vec![0; 7]; 3], 0, 0);
+    loop {
+        passes += 1;
+        let before = mistakes;
+        for (x, class) in &rows {
+            let score = |w: &Vec<i64>| w.iter().zip(x).map(|(w, x)| w * x).sum::<i64>();
+            let scores: Vec<i64> = weights.iter().map(score).collect();
+            let most = *scores.iter().max().unwrap();
+            let predicted = scores.iter().position(|score| *score == most).unwrap();
+            if predicted != *class {
+                mistakes += 1;
+                for (at, x) in x.iter().enumerate() {
+                    weights[*class][at] += x;
+                    weights[predicted][at] -= x;
+                }
+            }
+        }
+        if mistakes == before {
+            break;
+        }
+    }
+    let result = &job["result"];
+    assert_eq!(result["mistakes"], mistakes);
+    assert_eq!(result["passes"], passes);
+    for (member, weights) in weights.iter().enumerate() {
+        let member = &result["hypothesis"]["members"][member];
+        assert_eq!(member["weights"], json!(weights[..6]));
+        assert_eq!(member["bias"], weights[6]);
+    }
+    assert_eq!(result["bound"]["respected"], true, "{}", result["bound"]);
+    assert!(result["bound"]["mistakes_at_most"].as_f64().unwrap() >= mistakes as f64);
+    for (learner, query) in [("winnow", ""), ("perceptron", "&positive=a")] {
+        let path = format!("/v1/learners/{learner}/train?labels=class&multiclass=joint{query}");
+        let answer = service.post_as(&path, CSV, TABLE).await;
+        assert_eq!(answer.problem(422), "wrong-data", "{learner}");
+        assert!(answer.text().contains("multiclass"), "{}", answer.text());
+    }
+}
+
 /// A session that knows the classes equals one pass over the same rows.
 #[tokio::test]
 async fn a_session_of_three_classes_equals_one_pass() {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
@@ -78,6 +79,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         stop: spec.stop.clone(),
         trace: false,
         holdout: None,
+        multiclass: Multiclass::default(),
         warm_start: None,
     };
     let task = Task {

@@ -4205,6 +4205,8 @@ class TrainRequest(Struct, kw_only=True, omit_defaults=True):
 
     learner: LearnerSpec
 
+    multiclass: Any = None
+
     seed: SeedNumber | None = None
 
     stop: StopSpec | None = None

@@ -1,5 +1,6 @@
 //! The checks of a task before it runs: data, stop conditions, hold-out, memory and parameters.
 
+use crate::learners::engine::committee::Multiclass;
 use crate::learners::engine::holdout::HeldOut;
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::rule::Order;
@@ -100,6 +101,11 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
             labels => (labels.is_labelled(), data.shape().is_real),
         },
     };
+    if task.classes == 2 && task.multiclass == Multiclass::Joint {
+        let detail =
+            "the examples have two classes, which one hypothesis tells apart; leave multiclass out";
+        return Err(TaskError::WrongData(detail.to_owned()));
+    }
     let name = entry.name;
     if real && !entry.data.real {
         return Err(TaskError::NotBoolean { learner: name });

@@ -1,15 +1,21 @@
 //! A committee: a rule for more than two classes, made of one two-class rule per class.
 //!
-//! Each member learns to tell its class from all others. Every example is shown to every member, which learns from it
-//! whenever its own decision is wrong, even if the committee is right. The committee predicts the class with the
-//! largest score, and the first such class in a tie. It works with any learner whose rule is a [`MemberRule`].
+//! Each member has the score of its class. The committee predicts the class with the largest score, and the first such
+//! class in a tie. How the members learn is the [`Multiclass`] of the task:
 //!
-//! R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
+//! - One against the rest: every example is shown to every member, which learns from it whenever its own decision is
+//!   wrong, even if the committee is right. This works with any learner whose rule is a [`MemberRule`].
+//!   R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
+//! - Jointly: when the committee is wrong, the member of the true class gains the example, and the one that was
+//!   predicted loses it. The members must be additive, see [`MemberRule::is_additive`]. This is Kesler's construction.
+//!   K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems", JMLR 3 (2003) 951-991.
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::learners::decision::Decision;
-use crate::learners::engine::bound::MemberOutcome;
+use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
@@ -22,8 +28,20 @@ use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::{BlockCodes, planes_for};
 use crate::learners::sample::source::Stream;
 
+/// How the members of a committee learn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Multiclass {
+    /// Each member learns to tell its class from all others.
+    #[default]
+    OneVsRest,
+    /// On a mistake, the true class gains the example and the predicted class loses it.
+    Joint,
+}
+
 /// A rule for many classes.
 pub struct Committee {
+    multiclass: Multiclass,
     /// One member per class, in the order of the codes.
     members: Vec<Member>,
     order: Order,
@@ -46,10 +64,14 @@ impl Member {
 }
 
 impl Committee {
-    /// A committee of one rule per class, all built alike. None if they cannot be members, or if their own mistakes
-    /// decide the order in which they read the examples.
-    pub fn new(mut rules: Vec<Box<dyn Rule>>) -> Option<Self> {
-        let order = member(rules.first_mut()?)?.order();
+    /// A committee of one rule per class, all built alike. None if they cannot be members that learn like this, or if
+    /// their own mistakes decide the order in which they read the examples.
+    pub fn new(multiclass: Multiclass, mut rules: Vec<Box<dyn Rule>>) -> Option<Self> {
+        let first = member(rules.first_mut()?)?;
+        let order = first.order();
+        if multiclass == Multiclass::Joint && !first.is_additive() {
+            return None;
+        }
         let decisions = Vec::with_capacity(rules.len());
         let member = |rule| Member {
             rule,
@@ -58,6 +80,7 @@ impl Committee {
         };
         let members = rules.into_iter().map(member).collect();
         let committee = Self {
+            multiclass,
             members,
             order,
             decisions,
@@ -81,20 +104,26 @@ impl Committee {
         stop.look().is_none().then_some(class)
     }
 
-    /// Lets each member learn that decided wrongly on the row. Returns whether one of them changed, and the limit of
-    /// the first one that refused.
+    /// Lets the members learn from the row, for which `predicted` was predicted. Returns whether one of them changed,
+    /// and the limit of the first one that refused.
     fn correct(
         &mut self,
         block: &Block<'_>,
         row: usize,
+        predicted: u32,
         random: &mut Generator,
     ) -> (bool, Option<&'static str>) {
+        let class = block.class(row);
         let (mut is_changed, mut refused) = (false, None);
         for ((code, own), decision) in (0..).zip(&mut self.members).zip(&self.decisions) {
-            let view = block.of_class(code);
-            if decision.is_positive() == view.is_positive(row) {
+            let learns = match self.multiclass {
+                Multiclass::OneVsRest => decision.is_positive() != (code == class),
+                Multiclass::Joint => predicted != class && [class, predicted].contains(&code),
+            };
+            if !learns {
                 continue;
             }
+            let view = block.of_class(code);
             own.mistakes += 1;
             match own.rule().map(|rule| rule.update(&view, row, random)) {
                 Some(Update::Changed) => {
@@ -178,6 +207,23 @@ impl Rule for Committee {
         })
     }
 
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        match self.multiclass {
+            // The sum of the members' bounds, see [`Bound::of_members`].
+            Multiclass::OneVsRest => Ok(None),
+            Multiclass::Joint => {
+                let first = &self.members[0].rule;
+                first.joint_bound(&self.predictor(), stream, counts, reason, run)
+            }
+        }
+    }
+
     fn why_no_bound(&self) -> &'static str {
         self.members[0].rule.why_no_bound()
     }
@@ -200,7 +246,12 @@ impl Rule for Committee {
                 code,
             };
             seen.rewind();
-            let bound = match member.rule.bound(&mut seen, &counts, reason, run) {
+            let bound = match self.multiclass {
+                Multiclass::OneVsRest => member.rule.bound(&mut seen, &counts, reason, run),
+                // A member that learns jointly has no bound of its own.
+                Multiclass::Joint => Ok(None),
+            };
+            let bound = match bound {
                 // The counts are known without a bound.
                 Err(Interrupt::TimeLimit | Interrupt::Cancelled) => None,
                 bound => bound?,
@@ -267,8 +318,8 @@ impl OnlineRule for Committee {
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        self.decide(block, row, &StopFlag::default());
-        match self.correct(block, row, random) {
+        let predicted = self.decide(block, row, &StopFlag::default());
+        match self.correct(block, row, predicted.unwrap_or_default(), random) {
             (_, Some(limit)) => Update::Refused(limit),
             (true, None) => Update::Changed,
             (false, None) => Update::Unchanged,
@@ -292,7 +343,7 @@ impl OnlineRule for Committee {
             };
             predicted.set(row, class);
             learnt.mistaken |= u64::from(class != block.class(row)) << row;
-            let (is_changed, refused) = self.correct(block, row, random);
+            let (is_changed, refused) = self.correct(block, row, class, random);
             learnt.updated |= u64::from(is_changed) << row;
             learnt.last = refused.map_or(learnt.last, Update::Refused);
             // A confidence rule must hear of each change of the committee, with or without a mistake.

@@ -56,10 +56,8 @@ pub(crate) fn report(
     let rule = &train_loop.rule;
     let mut bounded = || -> Result<_, Interrupt> {
         let members = rule.members(&mut *stream, &counts, reason, run)?;
-        let bound = match members.as_slice() {
-            [] => rule.bound(&mut *stream, &counts, reason, run)?,
-            members => Bound::of_members(members, &counts),
-        };
+        let own = rule.bound(&mut *stream, &counts, reason, run)?;
+        let bound = own.or_else(|| Bound::of_members(&members, &counts));
         Ok((members, bound))
     };
     let (members, bound, no_bound) = match bounded() {

@@ -116,6 +116,22 @@ pub trait Rule: Send {
         false
     }
 
+    /// The bound of a committee that learns jointly and of which this rule is the first member. The other arguments are
+    /// those of [`Self::bound`].
+    ///
+    /// # Errors
+    /// The interrupt that stopped the computation.
+    fn joint_bound(
+        &self,
+        _committee: &Predictor,
+        _stream: &mut dyn Stream,
+        _counts: &Counts,
+        _reason: Reason,
+        _run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        Ok(None)
+    }
+
     /// The counts and bounds of the members of a committee, in the order of the codes. Empty for a rule of two
     /// classes. The arguments are those of [`Self::bound`].
     ///
@@ -234,6 +250,12 @@ pub trait OnlineRule: Rule {
 pub trait MemberRule: OnlineRule {
     /// The decision of the present hypothesis on row `row`. For `stop`, see [`OnlineRule::first_mistake`].
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision;
+
+    /// Whether an update adds the example or takes it away, by its label alone and whatever the decision was. Only such
+    /// members can learn jointly.
+    fn is_additive(&self) -> bool {
+        false
+    }
 }
 
 /// An on-line rule that learns from a mistake together with further examples: see [`Update::Awaiting`].

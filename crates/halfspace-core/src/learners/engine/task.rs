@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::learners::engine::committee::Committee;
+use crate::learners::engine::committee::{Committee, Multiclass};
 use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
@@ -27,6 +27,8 @@ pub struct Task {
     pub parameters: Parameters,
     /// The number of classes, at least 2. A learner tells two apart, so more of them take a committee of its rules.
     pub classes: usize,
+    /// How the members of a committee learn.
+    pub multiclass: Multiclass,
     /// The seed of every random choice.
     pub seed: Seed,
     /// The requested confidence in (0, 1), if any.
@@ -58,6 +60,7 @@ impl Task {
             entry,
             parameters: Parameters::defaults(entry.parameters),
             classes: 2,
+            multiclass: Multiclass::default(),
             seed,
             confidence: None,
             rule: None,
@@ -201,12 +204,20 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
 fn committee(task: &Task, members: Vec<Box<dyn Rule>>) -> Result<Box<dyn Rule>, TaskError> {
     // Half-space examples are all positive.
     let is_labelled = task.entry.presentation != Presentation::HalfSpace;
-    match Committee::new(members).filter(|_| is_labelled) {
+    match Committee::new(task.multiclass, members).filter(|_| is_labelled) {
         Some(committee) => Ok(Box::new(committee)),
-        None => Err(TaskError::WrongData(format!(
-            "{} with these parameters tells no more than two classes apart",
-            task.entry.name
-        ))),
+        None => {
+            let name = task.entry.name;
+            Err(TaskError::WrongData(match task.multiclass {
+                Multiclass::OneVsRest => {
+                    format!("{name} with these parameters tells no more than two classes apart")
+                }
+                Multiclass::Joint => format!(
+                    "{name} with these parameters does not learn many classes jointly; use \
+                     multiclass=one-vs-rest"
+                ),
+            }))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod bounded;
 pub(crate) mod bounded_perceptron;
 pub(crate) mod clipped_perceptron;
 pub(crate) mod hidden_states;
+pub(crate) mod joint;
 pub mod linear_weights;
 pub mod novikoff;
 pub mod perceptron;

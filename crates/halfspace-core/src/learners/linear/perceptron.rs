@@ -57,7 +57,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading, RealWeights,
 };
-use crate::learners::linear::novikoff;
+use crate::learners::linear::{joint, novikoff};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
@@ -353,6 +353,20 @@ impl Rule for Perceptron {
             false => bound.without_verdict(),
         }))
     }
+
+    fn joint_bound(
+        &self,
+        committee: &Predictor,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        if reason != Reason::Converged || !self.starts_at_zero {
+            return Ok(None);
+        }
+        joint::bound(committee, stream, counts, run)
+    }
 }
 
 impl OnlineRule for Perceptron {
@@ -418,5 +432,9 @@ impl OnlineRule for Perceptron {
 impl MemberRule for Perceptron {
     fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
         self.weights.decide(block, row, &mut self.scratch)
+    }
+
+    fn is_additive(&self) -> bool {
+        true
     }
 }

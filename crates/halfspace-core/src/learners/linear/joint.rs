@@ -1,0 +1,144 @@
+//! The bound on the mistakes of a committee of perceptrons that learn jointly, computed from separators u_r of a run
+//! that converged: 2 R^2 |U|^2 / gamma^2, with R = max |x|, |U|^2 the sum of all |u_r|^2, and gamma the smallest of
+//! u_y.x - max_{r != y} u_r.x over the examples x of class y. It holds for a run that starts at w = 0.
+//!
+//! For the proof, write the weights of all classes one after the other. A mistake on x of class y, for which r was
+//! predicted, adds z, which is x in the place of y and -x in that of r. Its square is 2 |x|^2, and the product with the
+//! present weights is at most 0, so k mistakes give weights of squared length at most 2 k R^2. Their product with U is
+//! at least k gamma. K. Crammer, Y. Singer, JMLR 3 (2003) 951-991, after C. Kesler.
+
+use num_bigint::{BigInt, BigUint};
+
+use crate::learners::decision::Score;
+use crate::learners::engine::bound::{Bound, on_whole_numbers, ratio};
+use crate::learners::engine::run::{Counts, Interrupt, Run};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::linear_weights::LinearWeights;
+use crate::learners::linear::novikoff::norm_squared;
+use crate::learners::predictor::Predictor;
+use crate::learners::sample::source::Stream;
+
+const THEOREM: &str = "Kesler; Crammer and Singer";
+
+/// The smallest gap between the score of the true class and the largest other score.
+enum Gap {
+    /// Exact, in units of the weights.
+    Whole(i64),
+    Real(f64),
+}
+
+/// The bound for the mistakes in `counts`, which the run made from w = 0 on the examples of `stream`. None if the
+/// committee is of another kind.
+///
+/// # Errors
+/// The interrupt that stopped the pass over the examples.
+pub fn bound(
+    committee: &Predictor,
+    stream: &mut dyn Stream,
+    counts: &Counts,
+    run: &Run,
+) -> Result<Option<Bound>, Interrupt> {
+    let linear = |member: &Hypothesis| match member {
+        Hypothesis::Linear(weights) => Some(weights.clone()),
+        _ => None,
+    };
+    let members: Option<Vec<LinearWeights>> = committee.members().iter().map(linear).collect();
+    let Some(members) = members else {
+        return Ok(None);
+    };
+    let (mut radius_squared, mut smallest) = (0.0_f64, None);
+    let mut scores = vec![Vec::new(); members.len()];
+    stream.rewind();
+    while let Some(block) = stream.next_block()? {
+        if let Some(interrupt) = run.stop.raised() {
+            return Err(interrupt);
+        }
+        for (member, scores) in committee.members().iter().zip(&mut scores) {
+            scores.clear();
+            member.decide(&block, 0..block.rows(), &run.stop, scores);
+        }
+        for row in 0..block.rows() {
+            radius_squared = radius_squared.max(norm_squared(&members[0], &block, row));
+            let class = block.class(row) as usize;
+            let of_row: Vec<&Score> = scores.iter().map(|all| &all[row].score).collect();
+            for (_, other) in of_row.iter().enumerate().filter(|(at, _)| *at != class) {
+                smallest = Some(smaller(smallest, gap(of_row[class], other)));
+            }
+        }
+    }
+    let bound = |gap: Gap| of_gap(&members, radius_squared, &gap, counts.mistakes);
+    Ok(smallest.map(bound))
+}
+
+fn gap(own: &Score, other: &Score) -> Gap {
+    match (own, other) {
+        (Score::Integer(own), Score::Integer(other)) => Gap::Whole(own - other),
+        (Score::Multiple { units: own, .. }, Score::Multiple { units: other, .. }) => {
+            Gap::Whole(own - other)
+        }
+        (Score::Real(own), Score::Real(other)) => Gap::Real(own - other),
+        _ => unreachable!("scores of members are of one kind"),
+    }
+}
+
+fn smaller(so_far: Option<Gap>, gap: Gap) -> Gap {
+    match (so_far, gap) {
+        (Some(Gap::Whole(one)), Gap::Whole(other)) => Gap::Whole(one.min(other)),
+        (Some(Gap::Real(one)), Gap::Real(other)) => Gap::Real(one.min(other)),
+        (_, gap) => gap,
+    }
+}
+
+fn of_gap(members: &[LinearWeights], radius_squared: f64, gap: &Gap, mistakes: u64) -> Bound {
+    let unknown = |why: &str| Bound {
+        theorem: THEOREM,
+        mistakes_at_most: None,
+        log2_mistakes_at_most: None,
+        respected: None,
+        detail: Some(why.to_owned()),
+    };
+    let (mistakes_at_most, respected) = match *gap {
+        Gap::Whole(gap) if gap > 0 => {
+            let square = |w: i64| BigUint::from(w.unsigned_abs()).pow(2);
+            let of_member = |member: &LinearWeights| match member {
+                LinearWeights::Integer(own) => {
+                    let all = own.weights().into_iter().chain(own.bias());
+                    all.map(square).sum::<BigUint>()
+                }
+                LinearWeights::Real(_) => BigUint::ZERO,
+            };
+            let norm_squared: BigUint = members.iter().map(of_member).sum();
+            // The squared norm of a Boolean example is a count of bits, so it is a whole number.
+            let numerator = norm_squared * (2 * radius_squared as u64);
+            let denominator = square(gap);
+            let respected = BigInt::from(mistakes) * BigInt::from(denominator.clone())
+                <= BigInt::from(numerator.clone());
+            (ratio(&numerator, &denominator).0, respected)
+        }
+        Gap::Real(gap) if gap > 0.0 => {
+            let of_member = |member: &LinearWeights| {
+                let (weights, bias) = member.numbers();
+                weights.iter().chain(&bias).map(|w| w * w).sum::<f64>()
+            };
+            let norm_squared: f64 = members.iter().map(of_member).sum();
+            let value = on_whole_numbers(2.0 * radius_squared * norm_squared / (gap * gap));
+            if !value.is_finite() {
+                return unknown("the bound exceeds the range of f64");
+            }
+            (Some(value), mistakes as f64 <= value)
+        }
+        Gap::Whole(_) | Gap::Real(_) => {
+            return unknown(
+                "under the final weights an example has the same score for its class and another \
+                 (gamma = 0), so they give no bound",
+            );
+        }
+    };
+    Bound {
+        theorem: THEOREM,
+        mistakes_at_most,
+        log2_mistakes_at_most: None,
+        respected: Some(respected),
+        detail: None,
+    }
+}

@@ -15,7 +15,6 @@ use halfspace::records::task::DataSpec;
 use halfspace::records::train::TrainSpec;
 use halfspace::records::{Lineage, ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector};
-use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
@@ -135,7 +134,7 @@ impl Training {
             stop: serde_json::from_value(self.stop).unwrap(),
             trace: false,
             holdout: None,
-            multiclass: Multiclass::default(),
+            multiclass: None,
             warm_start,
         };
         let allowance = Allowance {

@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 
 use halfspace_core::certificates::{CONFIDENCE, CertificateKind, Certificates};
 use halfspace_core::learners::catalogue::CATALOGUE;
-use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::outcome::Training;
 use halfspace_formats::json;
 
@@ -128,7 +127,7 @@ impl CompareSpec {
             stop: self.stop.clone(),
             trace: false,
             holdout: None,
-            multiclass: Multiclass::default(),
+            multiclass: None,
             warm_start: None,
         }
     }

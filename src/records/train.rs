@@ -46,20 +46,14 @@ pub struct TrainSpec {
     /// How a learner of more than two classes learns: each class against the rest, or jointly, which only
     /// `perceptron` can. A joint committee changes only when its prediction is wrong: the true class gains
     /// the example and the predicted class loses it.
-    #[serde(default, skip_serializing_if = "is_one_vs_rest")]
-    #[schema(inline, required = false)]
-    pub multiclass: Multiclass,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiclass: Option<Multiclass>,
     /// Model whose hypothesis the training starts from. All counts still begin at 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<ModelId>,
     #[serde(default, deserialize_with = "json::object")]
     #[schema(required = false)]
     pub stop: StopSpec,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
-fn is_one_vs_rest(multiclass: &Multiclass) -> bool {
-    *multiclass == Multiclass::OneVsRest
 }
 
 impl TrainSpec {
@@ -69,7 +63,7 @@ impl TrainSpec {
             learner: LearnerSpec::of_defaults(name),
             trace: false,
             holdout: None,
-            multiclass: Multiclass::default(),
+            multiclass: None,
             warm_start: None,
             stop: StopSpec::default(),
         }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
@@ -79,7 +78,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         stop: spec.stop.clone(),
         trace: false,
         holdout: None,
-        multiclass: Multiclass::default(),
+        multiclass: None,
         warm_start: None,
     };
     let task = Task {

@@ -113,7 +113,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         ends_by_time: stop.max_seconds.is_some(),
         trace: spec.trace,
         holdout: spec.holdout.map(|share| HeldOut::Share(share.get())),
-        multiclass: spec.multiclass,
+        multiclass: spec.multiclass.unwrap_or_default(),
         ..Task::of(entry, seed)
     };
     // The doubt holds unless the origin of the examples removes the doubt.

@@ -4205,7 +4205,7 @@ class TrainRequest(Struct, kw_only=True, omit_defaults=True):
 
     learner: LearnerSpec
 
-    multiclass: Any = None
+    multiclass: Multiclass | None = None
 
     seed: SeedNumber | None = None
 
@@ -4604,6 +4604,9 @@ ModelId: TypeAlias = str
 
 ModelVersion: TypeAlias = Literal["1"]
 """A version of a model."""
+
+Multiclass: TypeAlias = Literal["one-vs-rest", "joint"]
+"""How the members of a committee learn."""
 
 NumberOrDecimal: TypeAlias = Union[float, str]
 """A number, or a decimal string in place of a number that readers would round."""

@@ -7,25 +7,20 @@
 //! present weights is at most 0, so k mistakes give weights of squared length at most 2 k R^2. Their product with U is
 //! at least k gamma. K. Crammer, Y. Singer, JMLR 3 (2003) 951-991, after C. Kesler.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigUint;
 
 use crate::learners::decision::Score;
 use crate::learners::engine::bound::{Bound, on_whole_numbers, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::linear::linear_weights::LinearWeights;
-use crate::learners::linear::novikoff::norm_squared;
+use crate::learners::linear::linear_weights::{LinearScore, LinearWeights};
+use crate::learners::linear::novikoff::{
+    is_positive, norm_squared, smaller, unknown, weights_squared,
+};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::source::Stream;
 
 const THEOREM: &str = "Kesler; Crammer and Singer";
-
-/// The smallest gap between the score of the true class and the largest other score.
-enum Gap {
-    /// Exact, in units of the weights.
-    Whole(i64),
-    Real(f64),
-}
 
 /// The bound for the mistakes in `counts`, which the run made from w = 0 on the examples of `stream`. None if the
 /// committee is of another kind.
@@ -62,60 +57,54 @@ pub fn bound(
             let class = block.class(row) as usize;
             let of_row: Vec<&Score> = scores.iter().map(|all| &all[row].score).collect();
             for (_, other) in of_row.iter().enumerate().filter(|(at, _)| *at != class) {
-                smallest = Some(smaller(smallest, gap(of_row[class], other)));
+                let gap = gap(of_row[class], other);
+                smallest = Some(smallest.map_or(gap, |so_far| smaller(so_far, gap)));
             }
         }
     }
-    let bound = |gap: Gap| of_gap(&members, radius_squared, &gap, counts.mistakes);
+    let bound = |gap| of_gap(&members, radius_squared, gap, counts.mistakes);
     Ok(smallest.map(bound))
 }
 
-fn gap(own: &Score, other: &Score) -> Gap {
+/// The score of the true class less another, in units of the weights if these are whole.
+fn gap(own: &Score, other: &Score) -> LinearScore {
     match (own, other) {
-        (Score::Integer(own), Score::Integer(other)) => Gap::Whole(own - other),
+        (Score::Integer(own), Score::Integer(other)) => LinearScore::Integer(own - other),
         (Score::Multiple { units: own, .. }, Score::Multiple { units: other, .. }) => {
-            Gap::Whole(own - other)
+            LinearScore::Integer(own - other)
         }
-        (Score::Real(own), Score::Real(other)) => Gap::Real(own - other),
+        (Score::Real(own), Score::Real(other)) => LinearScore::Real(own - other),
         _ => unreachable!("scores of members are of one kind"),
     }
 }
 
-fn smaller(so_far: Option<Gap>, gap: Gap) -> Gap {
-    match (so_far, gap) {
-        (Some(Gap::Whole(one)), Gap::Whole(other)) => Gap::Whole(one.min(other)),
-        (Some(Gap::Real(one)), Gap::Real(other)) => Gap::Real(one.min(other)),
-        (_, gap) => gap,
+fn of_gap(
+    members: &[LinearWeights],
+    radius_squared: f64,
+    gap: LinearScore,
+    mistakes: u64,
+) -> Bound {
+    if !is_positive(gap) {
+        return unknown(
+            THEOREM,
+            "under the final weights an example has the same score for its class and another (gamma = 0), so they \
+             give no bound",
+        );
     }
-}
-
-fn of_gap(members: &[LinearWeights], radius_squared: f64, gap: &Gap, mistakes: u64) -> Bound {
-    let unknown = |why: &str| Bound {
-        theorem: THEOREM,
-        mistakes_at_most: None,
-        log2_mistakes_at_most: None,
-        respected: None,
-        detail: Some(why.to_owned()),
-    };
-    let (mistakes_at_most, respected) = match *gap {
-        Gap::Whole(gap) if gap > 0 => {
-            let square = |w: i64| BigUint::from(w.unsigned_abs()).pow(2);
+    let (mistakes_at_most, respected) = match gap {
+        LinearScore::Integer(gap) => {
             let of_member = |member: &LinearWeights| match member {
-                LinearWeights::Integer(own) => {
-                    let all = own.weights().into_iter().chain(own.bias());
-                    all.map(square).sum::<BigUint>()
-                }
-                LinearWeights::Real(_) => BigUint::ZERO,
+                LinearWeights::Integer(own) => weights_squared(own),
+                LinearWeights::Real(_) => unreachable!("scores of real weights are real"),
             };
             let norm_squared: BigUint = members.iter().map(of_member).sum();
             // The squared norm of a Boolean example is a count of bits, so it is a whole number.
             let numerator = norm_squared * (2 * radius_squared as u64);
-            let denominator = square(gap);
-            let respected = BigInt::from(mistakes) * BigInt::from(denominator.clone())
-                <= BigInt::from(numerator.clone());
+            let denominator = BigUint::from(gap.unsigned_abs()).pow(2);
+            let respected = BigUint::from(mistakes) * &denominator <= numerator;
             (ratio(&numerator, &denominator).0, respected)
         }
-        Gap::Real(gap) if gap > 0.0 => {
+        LinearScore::Real(gap) => {
             let of_member = |member: &LinearWeights| {
                 let (weights, bias) = member.numbers();
                 weights.iter().chain(&bias).map(|w| w * w).sum::<f64>()
@@ -123,15 +112,9 @@ fn of_gap(members: &[LinearWeights], radius_squared: f64, gap: &Gap, mistakes: u
             let norm_squared: f64 = members.iter().map(of_member).sum();
             let value = on_whole_numbers(2.0 * radius_squared * norm_squared / (gap * gap));
             if !value.is_finite() {
-                return unknown("the bound exceeds the range of f64");
+                return unknown(THEOREM, "the bound exceeds the range of f64");
             }
             (Some(value), mistakes as f64 <= value)
-        }
-        Gap::Whole(_) | Gap::Real(_) => {
-            return unknown(
-                "under the final weights an example has the same score for its class and another \
-                 (gamma = 0), so they give no bound",
-            );
         }
     };
     Bound {

@@ -10,7 +10,9 @@ use num_bigint::BigUint;
 
 use crate::learners::engine::bound::{Bound, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::linear::linear_weights::{LinearScore, LinearScratch, LinearWeights, Reading};
+use crate::learners::linear::linear_weights::{
+    IntegerWeights, LinearScore, LinearScratch, LinearWeights, Reading,
+};
 use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::source::Stream;
 
@@ -42,7 +44,7 @@ pub fn bound(
     run: &Run,
 ) -> Result<Bound, Interrupt> {
     let Some(extremes) = extremes(weights, stream, run)? else {
-        return Ok(unknown("the data have no examples"));
+        return Ok(unknown(THEOREM, "the data have no examples"));
     };
     if extremes.is_strict() {
         return Ok(of_separator(weights, &extremes, counts.mistakes, None));
@@ -50,13 +52,14 @@ pub fn bound(
     let mut strict = weights.clone();
     let passes_max = 2 * counts.passes + 10;
     let Some(passes) = separate_strictly(&mut strict, stream, passes_max, run)? else {
-        return Ok(unknown(&format!(
+        let why = format!(
             "an example lies on the hyperplane (xi = 0), and {passes_max} further passes found no \
              strict separator"
-        )));
+        );
+        return Ok(unknown(THEOREM, &why));
     };
     let Some(extremes) = self::extremes(&strict, stream, run)? else {
-        return Ok(unknown("the data have no examples"));
+        return Ok(unknown(THEOREM, "the data have no examples"));
     };
     let detail = format!(
         "an example lies on the final hyperplane (xi = 0); the bound uses a strict separator, \
@@ -86,10 +89,7 @@ fn of_separator(
 ) -> Bound {
     let (mistakes_at_most, respected) = match (weights, extremes.margin) {
         (LinearWeights::Integer(weights), LinearScore::Integer(margin)) => {
-            let components = weights.weights().into_iter().chain(weights.bias());
-            let norm_squared = components
-                .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
-                .sum::<BigUint>();
+            let norm_squared = weights_squared(weights);
             // The squared norm of a Boolean example is a count of bits, so it is a whole number.
             let numerator = norm_squared * (extremes.radius_squared as u64);
             let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
@@ -102,7 +102,7 @@ fn of_separator(
             let norm_squared: f64 = components.map(|w| w * w).sum();
             let value = self::mistakes(extremes.radius_squared, norm_squared, margin);
             if !value.is_finite() {
-                return unknown("the bound exceeds the range of f64");
+                return unknown(THEOREM, "the bound exceeds the range of f64");
             }
             (Some(value), mistakes as f64 <= value)
         }
@@ -150,16 +150,25 @@ fn separate_strictly(
     Ok(None)
 }
 
-fn is_positive(margin: LinearScore) -> bool {
+/// |w|^2 with the bias, in units of the weights.
+pub(super) fn weights_squared(weights: &IntegerWeights) -> BigUint {
+    let components = weights.weights().into_iter().chain(weights.bias());
+    components
+        .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
+        .sum()
+}
+
+pub(super) fn is_positive(margin: LinearScore) -> bool {
     match margin {
         LinearScore::Integer(margin) => margin > 0,
         LinearScore::Real(margin) => margin > 0.0,
     }
 }
 
-fn unknown(why: &str) -> Bound {
+/// The bound of a theorem that gives no number, for this reason.
+pub(super) fn unknown(theorem: &'static str, why: &str) -> Bound {
     Bound {
-        theorem: THEOREM,
+        theorem,
         mistakes_at_most: None,
         log2_mistakes_at_most: None,
         respected: None,
@@ -212,7 +221,7 @@ fn signed_margin(
     }
 }
 
-fn smaller(a: LinearScore, b: LinearScore) -> LinearScore {
+pub(super) fn smaller(a: LinearScore, b: LinearScore) -> LinearScore {
     match (a, b) {
         (LinearScore::Integer(a), LinearScore::Integer(b)) => LinearScore::Integer(a.min(b)),
         (LinearScore::Real(a), LinearScore::Real(b)) => LinearScore::Real(a.min(b)),

@@ -53,6 +53,11 @@ impl Names {
         }
     }
 
+    /// The number of classes. Labels without names tell two apart.
+    pub fn class_count(&self) -> usize {
+        self.classes.as_ref().map_or(2, Classes::count)
+    }
+
     /// The names of the classes as an answer shows them. Plain labels have none.
     pub fn class_names(&self) -> Option<Vec<String>> {
         self.classes.as_ref().and_then(Classes::names)

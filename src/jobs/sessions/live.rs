@@ -8,7 +8,7 @@ use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::memory::{self, Grant, NoMemory};
-use halfspace_formats::{Classes, RowsKind};
+use halfspace_formats::RowsKind;
 
 use crate::records::Lineage;
 use crate::records::session::{
@@ -82,7 +82,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         warm_start: None,
     };
     let task = Task {
-        classes: spec.names.classes.as_ref().map_or(2, Classes::count),
+        classes: spec.names.class_count(),
         ..task_of(&train, Seed(spec.seed))?
     };
     Ok(SessionPlan {

@@ -22,7 +22,7 @@ use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train_from;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
-use halfspace_formats::{Classes, GeneratedSpec};
+use halfspace_formats::GeneratedSpec;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
@@ -239,7 +239,7 @@ impl Train {
         model: Option<LoadedModel>,
     ) -> Result<Self, ResolveError> {
         let mut task = task_of(spec, seed)?;
-        task.classes = described.names.classes.as_ref().map_or(2, Classes::count);
+        task.classes = described.names.class_count();
         if let Some(FoldSpec { index, folds }) = among.and_then(|among| among.fold) {
             task.holdout = Some(HeldOut::Fold { index, folds });
         }

@@ -2,11 +2,12 @@
 
     python3 replay_receipt.py receipt.json data.csv
 
-The data are CSV without a header: the label first (1, or any other value for -1), then bits. The learners are
-perceptron with a whole eta, winnow, kernel-perceptron, kernel-winnow and directed-drift. `halfspace verify` replays
-every receipt.
+The data are CSV without a header: the label first (the name of a class, or 1 and any other value for -1), then bits.
+The learners are perceptron and averaged-perceptron with a whole eta, winnow, kernel-perceptron, kernel-winnow and
+directed-drift, alone or in committees. `halfspace verify` replays every receipt.
 """
 
+import csv
 import hashlib
 import json
 import sys
@@ -80,6 +81,31 @@ class Perceptron:
     def hypothesis(self):
         bias = self.bias if self.has_bias else None
         return {"kind": "linear", "n": len(self.w), "weights": self.w, "bias": bias, "reading": self.reading}
+
+
+class AveragedPerceptron(Perceptron):
+    """Answers with the mean of the weights after each example. Its numerators are the sums of these weights."""
+
+    def __init__(self, receipt, n):
+        super().__init__(receipt, n)
+        self.sums, self.presented, self.mean = [0] * (n + 1), 0, None
+
+    def shown(self, presented):
+        times, self.presented = presented - self.presented, presented
+        self.sums = [total + times * w for total, w in zip(self.sums, self.w + [self.bias])]
+
+    def finish(self):
+        if self.presented:
+            (*self.w, self.bias), self.mean = self.sums, self.presented
+
+    def hypothesis(self):
+        document = super().hypothesis()
+        if self.mean is None or self.mean == 1:
+            return document
+        unit = 1 / self.mean
+        number = lambda count: float(count * Fraction(repr(unit)))
+        bias = None if document["bias"] is None else number(document["bias"])
+        return document | {"weights": [number(w) for w in document["weights"]], "bias": bias, "unit": unit}
 
 
 class KernelPerceptron:
@@ -176,6 +202,7 @@ def excess(learner, exponents):
 
 LEARNERS = {
     "perceptron": Perceptron,
+    "averaged-perceptron": AveragedPerceptron,
     "kernel-perceptron": KernelPerceptron,
     "directed-drift": DirectedDrift,
     "winnow": Winnow,
@@ -183,9 +210,23 @@ LEARNERS = {
 }
 
 
+def text(value):
+    """JSON as the service writes it: no spaces, sorted names, and doubles from 0.00001 to 10^16 without an exponent."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{text(name)}:{text(value[name])}" for name in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(text, value)) + "]"
+    if not isinstance(value, float) or value == 0:
+        return json.dumps(value, ensure_ascii=False)
+    mantissa, exponent = f"{value!r}e0".split("e")[:2]
+    if exponent == "-05":
+        sign, digits = "-" * (value < 0), mantissa.lstrip("-").replace(".", "")
+        return f"{sign}0.0000{digits.removesuffix('0') if mantissa.endswith('.0') else digits}"
+    return mantissa if exponent == "0" else f"{mantissa}e{int(exponent)}"
+
+
 def digest(document):
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text(document).encode()).hexdigest()
 
 
 def split(receipt):
@@ -200,34 +241,77 @@ def split(receipt):
     return shown or list(range(m))
 
 
+class Committee:
+    """The rules of a run: one for two classes, or one per class."""
+
+    def __init__(self, receipt, n):
+        self.is_joint = receipt.get("multiclass") == "joint"
+        self.classes = [member["class"] for member in receipt["members"]]
+        self.rules = [LEARNERS[receipt["learner"]](receipt, n) for _ in self.classes]
+        self.mistakes, self.mistaken = [0] * len(self.rules), [set() for _ in self.rules]
+
+    def predict(self, x):
+        """The name of the first class with the largest score. With one rule, its class or any other."""
+        scores = [rule.score(x) for rule in self.rules]
+        if len(scores) == 1:
+            return self.classes[0] if scores[0] >= 0 else None
+        return self.classes[scores.index(max(scores))]
+
+    def is_wrong(self, x, label):
+        predicted = self.predict(x)
+        return (predicted == self.classes[0]) != (label == self.classes[0]) if len(self.rules) == 1 else predicted != label
+
+    def learn(self, row, x, label):
+        predicted, is_wrong = self.predict(x), self.is_wrong(x, label)
+        for place, (name, rule) in enumerate(zip(self.classes, self.rules)):
+            own = (rule.score(x) >= 0) != (name == label)
+            if is_wrong and name in (label, predicted) if self.is_joint else own:
+                rule.learn(x, 1 if name == label else -1)
+                self.mistakes[place] += 1
+                self.mistaken[place].add(row)
+        return is_wrong
+
+    def each(self, call, *values):
+        for rule in self.rules:
+            getattr(rule, call, lambda *_: None)(*values)
+
+    def hypothesis(self):
+        members = [rule.hypothesis() for rule in self.rules]
+        return members[0] if len(members) == 1 else {"kind": "committee", "n": members[0]["n"], "members": members}
+
+
 def main(receipt_path, data_path):
     with open(receipt_path) as file:
         receipt = json.load(file)
-    with open(data_path) as file:
-        rows = [line.strip().split(",") for line in file]
-    examples = [([int(bit) for bit in row[1:]], 1 if row[0] == "1" else -1) for row in rows]
+    with open(data_path, newline="") as file:
+        examples = [([int(bit) for bit in row[1:]], row[0]) for row in csv.reader(file)]
     assert receipt["sha256"] == digest({k: v for k, v in receipt.items() if k != "sha256"}), "the receipt was altered"
     assert receipt["learner"] in LEARNERS, f"this script does not replay {receipt['learner']}"
     assert receipt["examples"] == len(examples), "the receipt is for other data"
-    learner = LEARNERS[receipt["learner"]](receipt, len(examples[0][0]))
-    is_wrong = lambda row: (learner.score(examples[row][0]) >= 0) != (examples[row][1] == 1)
-    shown, kept, random = split(receipt), set(receipt["kept"]), Random(receipt["seed"], ORDER)
-    order, mistakes, mistaken = list(shown), 0, set()
-    while mistakes < receipt["mistakes"]:
-        before = mistakes
+    learner, members = Committee(receipt, len(examples[0][0])), receipt["members"]
+    shown, random = split(receipt), Random(receipt["seed"], ORDER)
+    kept = set().union(*(member["kept"] for member in members))
+    order, mistakes, passes, all_mistakes = list(shown), 0, 0, sum(member["mistakes"] for member in members)
+    while sum(learner.mistakes) < all_mistakes:
+        before = sum(learner.mistakes)
         for place in range(len(order) - 1, 0, -1) if receipt["order"] == "shuffled" else []:
             other = random.below(place + 1)
             order[place], order[other] = order[other], order[place]
-        for row in order:
-            if row in kept and mistakes < receipt["mistakes"] and is_wrong(row):
-                learner.learn(*examples[row])
-                mistakes += 1
-                mistaken.add(row)
-        assert mistakes > before, "the replay makes fewer mistakes"
-    assert mistaken == kept, "a kept example was not mistaken"
+        for place, row in enumerate(order):
+            if row in kept and sum(learner.mistakes) < all_mistakes:
+                learner.each("shown", passes * len(order) + place)
+                mistakes += learner.learn(row, *examples[row])
+        passes += 1
+        assert sum(learner.mistakes) > before, "the replay makes fewer mistakes"
+    learner.each("shown", receipt.get("presented", 0))
+    learner.each("finish")
+    assert mistakes == receipt["mistakes"], "the mistakes differ"
+    assert learner.mistakes == [member["mistakes"] for member in members], "the mistakes of a class differ"
+    assert learner.mistaken == [set(member["kept"]) for member in members], "a kept example was not mistaken"
     assert digest(learner.hypothesis()) == receipt["hypothesis_sha256"], "the hypothesis differs"
     if receipt["training_errors"] is not None:
-        assert sum(map(is_wrong, shown)) == receipt["training_errors"], "the training errors differ"
+        errors = sum(learner.is_wrong(*examples[row]) for row in shown)
+        assert errors == receipt["training_errors"], "the training errors differ"
     print(f"equal: {mistakes} mistakes on {len(kept)} of {len(shown)} examples")
 
 

@@ -8,14 +8,14 @@ use std::process::Output;
 
 use halfspace::jobs::draw;
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Format, GeneratedSpec, LabelsColumn, Options, parse};
+use halfspace_formats::{Classes, Format, GeneratedSpec, LabelsColumn, Options, parse};
 use halfspace_verify::{Check, DataSource, HeldOut, Receipt, verify};
 use serde_json::{Value, json};
 
 use crate::service::{Service, program, request};
 
 /// Learners with a query of parameters each.
-const LEARNERS: [(&str, &str); 14] = [
+const LEARNERS: [(&str, &str); 17] = [
     ("perceptron", ""),
     ("perceptron", "&params.order=shuffled"),
     (
@@ -23,6 +23,12 @@ const LEARNERS: [(&str, &str); 14] = [
         "&params.order=shuffled&params.eta=0.3&params.reading=unsigned",
     ),
     ("perceptron", "&params.eta=3&params.bias=false"),
+    ("averaged-perceptron", ""),
+    ("averaged-perceptron", "&params.order=shuffled"),
+    (
+        "averaged-perceptron",
+        "&params.eta=0.3&params.reading=unsigned",
+    ),
     ("winnow", ""),
     (
         "winnow",
@@ -67,21 +73,31 @@ fn case(number: u64) -> Case {
     let is_generated = turn % 5 == 4;
     let is_real = turn % 2 == 1 && learner.contains("perceptron") && !learner.starts_with("kernel");
     let is_real = is_real && !params.contains("reading");
+    let classes = match turn % 3 {
+        2 if !is_generated && learner != "directed-drift" => 3 + turn % 4,
+        _ => 2,
+    };
+    let joint = match learner.trim_start_matches("averaged-") {
+        "perceptron" if classes % 2 == 1 => "&multiclass=joint",
+        _ => "",
+    };
     let labels = if is_generated { "" } else { "&labels=first" };
-    let path =
-        format!("/v1/learners/{learner}/train?seed={number}{labels}{params}{limit}{holdout}");
+    let path = format!(
+        "/v1/learners/{learner}/train?seed={number}{labels}{params}{limit}{holdout}{joint}"
+    );
     let n = 5 + turn % 5;
     let generated = json!({"generated": {"n": n, "count": 90, "noise": 0.1,
         "target": {"binary_weights": {}}, "sampling": "uniform"}});
     Case {
         path,
-        table: (!is_generated).then(|| table(number, n, is_real)),
+        table: (!is_generated).then(|| table(number, n, is_real, classes)),
         generated,
     }
 }
 
-/// Pseudo-random rows, the label first: the majority of the features, with noise.
-fn table(seed: u64, n: u64, is_real: bool) -> String {
+/// Pseudo-random rows, the label first: the majority of the features, with noise. More than two classes share the
+/// range of the sum of the features.
+fn table(seed: u64, n: u64, is_real: bool, classes: u64) -> String {
     let mut state = seed.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(1);
     let mut below = |count: u64| {
         state = state
@@ -93,8 +109,23 @@ fn table(seed: u64, n: u64, is_real: bool) -> String {
     for _ in 0..80 {
         let most = if is_real { 16 } else { 1 };
         let values: Vec<u64> = (0..n).map(|_| below(most + 1)).collect();
-        let is_positive = (2 * values.iter().sum::<u64>() > n * most) != (below(10) == 0);
-        let _ = write!(text, "{}", if is_positive { 1 } else { -1 });
+        let sum = values.iter().sum::<u64>();
+        let is_noisy = below(10) == 0;
+        let _ = match classes {
+            2 => write!(
+                text,
+                "{}",
+                if (2 * sum > n * most) != is_noisy {
+                    1
+                } else {
+                    -1
+                }
+            ),
+            _ => {
+                let class = (sum * classes / (n * most + 1) + u64::from(is_noisy)) % classes;
+                write!(text, "class \u{e9}{class}")
+            }
+        };
         for value in values {
             let _ = write!(text, ",{}", value as f64 / most as f64);
         }
@@ -131,15 +162,16 @@ async fn receipt(service: &Service, model: &str) -> Receipt {
     serde_json::from_value(answer.expect(200).json()).unwrap()
 }
 
-fn data(case: &Case, receipt: &Receipt) -> Data {
+fn data(case: &Case, receipt: &Receipt) -> (Data, Option<Classes>) {
     match (&case.table, &receipt.data) {
         (Some(table), _) => {
             let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
-            parsed.unwrap().data
+            let parsed = parsed.unwrap();
+            (parsed.data, parsed.classes)
         }
         (None, DataSource::Generated { spec: generated }) => {
             let spec: GeneratedSpec = serde_json::from_value(generated.clone()).unwrap();
-            draw(&spec, receipt.seed, 1 << 20).unwrap().0
+            (draw(&spec, receipt.seed, 1 << 20).unwrap().0, None)
         }
         (None, DataSource::Rows { .. }) => panic!("the data were generated"),
     }
@@ -162,9 +194,9 @@ async fn replay_all(cases: u64) -> (f64, f64) {
         let model = train(&service, &case).await;
         trained += begin.elapsed().as_secs_f64();
         let receipt = receipt(&service, &model).await;
-        let data = data(&case, &receipt);
+        let (data, classes) = data(&case, &receipt);
         let begin = tokio::time::Instant::now();
-        let checks = verify(&receipt, &data, None);
+        let checks = verify(&receipt, &data, classes.as_ref());
         replayed += begin.elapsed().as_secs_f64();
         assert_eq!(
             difference(&checks),
@@ -179,7 +211,7 @@ async fn replay_all(cases: u64) -> (f64, f64) {
 
 #[tokio::test]
 async fn receipts_of_every_training_of_the_grid_are_replayed() {
-    replay_all(168).await;
+    replay_all(204).await;
 }
 
 /// Whether the script in Python replays a receipt: the weights are whole, and the data are a table.
@@ -240,7 +272,7 @@ async fn a_receipt_with_any_digit_altered_is_refused() {
     for number in 0..LEARNERS.len() as u64 {
         let case = case(number);
         let receipt = receipt(&service, &train(&service, &case).await).await;
-        let data = data(&case, &receipt);
+        let (data, _) = data(&case, &receipt);
         let text = serde_json::to_string(&receipt).unwrap();
         for (at, altered) in altered(&text) {
             assert!(
@@ -257,10 +289,10 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
     let service = Service::start().await;
     let case = case(LEARNERS.len() as u64 * 3 + 1);
     let own = receipt(&service, &train(&service, &case).await).await;
-    let data = data(&case, &own);
+    let (data, _) = data(&case, &own);
     type Change = fn(&mut Receipt);
-    let cases: [(&str, Change); 14] = [
-        ("version", |it| it.version = 2),
+    let cases: [(&str, Change); 15] = [
+        ("version", |it| it.version = 1),
         ("generator", |it| it.generator = "chacha8".to_owned()),
         ("order", |it| it.order = "cyclic".to_owned()),
         ("examples", |it| it.examples += 1),
@@ -270,14 +302,15 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
             }
         }),
         ("holdout", |it| held_out(it).share = 0.001),
-        ("kept examples", |it| it.kept.reverse()),
+        ("kept examples", |it| it.members[0].kept.reverse()),
         ("learner", |it| it.learner = "pocket".to_owned()),
-        ("mistakes", |it| it.kept = it.kept[..1].to_vec()),
-        ("hypothesis digest", |it| it.mistakes += 1),
+        ("mistakes", |it| it.members[0].kept.truncate(1)),
+        ("mistakes", |it| it.mistakes += 1),
+        ("classes", |it| it.members[0].class.push('x')),
         ("hypothesis digest", |it| it.hypothesis_sha256.clear()),
         ("training errors", |it| it.training_errors = Some(80)),
         ("holdout errors", |it| held_out(it).errors = Some(16)),
-        ("kept examples", |it| it.kept.push(80)),
+        ("kept examples", |it| it.members[0].kept.push(80)),
     ];
     for (name, alter) in cases {
         let mut receipt = own.clone();
@@ -308,12 +341,12 @@ async fn a_receipt_states_holdout_errors_only_beside_a_holdout() {
 #[tokio::test]
 async fn models_without_a_receipt_say_why() {
     let service = Service::start().await;
-    let table = table(1, 5, false);
+    let table = table(1, 5, false, 2);
     let mut models = Vec::new();
     for (path, reason) in [
         (
             "pocket/train?labels=first&stop.max_passes=3",
-            "not only on mistakes",
+            "mistakes alone",
         ),
         (
             "perceptron/train?labels=first&params.order=random&stop.max_passes=3",
@@ -361,7 +394,7 @@ async fn verify_command_and_script_replay_a_receipt() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-    write("other.csv", &table(99, 5, false));
+    write("other.csv", &table(99, 5, false, 2));
     write("none.json", "{}");
     for number in [0, 1, 2, 3, 4, 7, 8, 9, 12, 42, 43, 46, 50, 54] {
         let case = case(number);
@@ -420,11 +453,11 @@ fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
     let digest = halfspace_formats::digest(&parsed.data, parsed.classes.as_ref());
     let params =
         json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});
-    let receipt = json!({"version": 1, "learner": "perceptron", "params": params, "seed": 1,
+    let receipt = json!({"version": 2, "learner": "perceptron", "params": params, "seed": 1,
         "generator": "xoshiro256++", "order": "cyclic", "holdout": null, "examples": 2,
         "mistakes": mistakes, "training_errors": null,
         "data": {"kind": "rows", "sha256": hex::encode(digest)}, "hypothesis_sha256": "",
-        "kept": [0, 1], "sha256": ""});
+        "members": [{"class": "1", "mistakes": mistakes, "kept": [0, 1]}], "sha256": ""});
     serde_json::from_value::<Receipt>(receipt).unwrap().sealed()
 }
 

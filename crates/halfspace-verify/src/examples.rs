@@ -54,10 +54,10 @@ pub fn example(data: &Data, row: u64) -> Example {
     }
 }
 
-/// Whether the label of an example is +1, as it is for every half-space example.
-pub fn is_positive(data: &Data, row: u64) -> bool {
+/// The code of the class of an example. Every half-space example is positive and has the code 1.
+pub fn class(data: &Data, row: u64) -> u32 {
     match data.labels() {
-        Labels::Labelled(labels) => labels.get(row as usize) == 1,
-        Labels::HalfSpace | Labels::Unlabelled => true,
+        Labels::Labelled(labels) => labels.get(row as usize),
+        Labels::HalfSpace | Labels::Unlabelled => 1,
     }
 }

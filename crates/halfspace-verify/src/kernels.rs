@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use serde_json::{Value, json};
 
 use crate::examples::Example;
-use crate::learner::{Learner, Setup};
+use crate::learner::{Learner, Score, Setup};
 
 pub struct KernelPerceptron {
     n: usize,
@@ -43,8 +43,9 @@ fn values(n: u64, max_literals: Option<u64>) -> Vec<BigInt> {
     (0..=n).map(of).collect()
 }
 
-impl Learner for KernelPerceptron {
-    fn is_positive(&self, example: &Example) -> bool {
+impl KernelPerceptron {
+    /// The sum of the kernel values over the support.
+    fn sum(&self, example: &Example) -> BigInt {
         let mut score = BigInt::ZERO;
         for (x, is_positive) in &self.support {
             let pairs = x.iter().zip(example.bits());
@@ -55,7 +56,17 @@ impl Learner for KernelPerceptron {
                 false => score -= value,
             }
         }
-        score >= BigInt::ZERO
+        score
+    }
+}
+
+impl Learner for KernelPerceptron {
+    fn is_positive(&self, example: &Example) -> bool {
+        self.sum(example) >= BigInt::ZERO
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        Score::whole(self.sum(example))
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {

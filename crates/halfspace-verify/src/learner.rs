@@ -2,6 +2,9 @@
 //!
 //! This module does not know which learners exist.
 
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, BigUint};
 use serde_json::{Map, Value};
 
 use crate::examples::Example;
@@ -11,6 +14,12 @@ pub trait Learner {
     /// Whether the prediction for an example is +1.
     fn is_positive(&self, example: &Example) -> bool;
 
+    /// The score of an example, by which the members of a committee are compared.
+    fn score(&self, example: &Example) -> Score;
+
+    /// Learns that `presented` examples were shown so far.
+    fn shown(&mut self, _presented: u64) {}
+
     /// Learns from a mistaken example with this label.
     fn learn(&mut self, example: &Example, is_positive: bool);
 
@@ -19,6 +28,44 @@ pub trait Learner {
 
     /// The JSON document of the hypothesis.
     fn hypothesis(&self) -> Value;
+}
+
+/// The number that decides a prediction.
+pub enum Score {
+    Exact {
+        numerator: BigInt,
+        denominator: BigUint,
+    },
+    Real(f64),
+}
+
+impl Score {
+    pub fn whole(number: impl Into<BigInt>) -> Self {
+        Self::Exact {
+            numerator: number.into(),
+            denominator: BigUint::from(1_u32),
+        }
+    }
+
+    /// Whether this score is above another one of the same kind.
+    pub fn is_above(&self, other: &Self) -> bool {
+        let part = |number: &BigUint| BigInt::from(number.clone());
+        let order = match (self, other) {
+            (Self::Real(own), Self::Real(other)) => own.partial_cmp(other),
+            (
+                Self::Exact {
+                    numerator: own,
+                    denominator: of,
+                },
+                Self::Exact {
+                    numerator: other,
+                    denominator: of_other,
+                },
+            ) => Some((own * part(of_other)).cmp(&(other * part(of)))),
+            _ => None,
+        };
+        order == Some(Ordering::Greater)
+    }
 }
 
 /// What a learner needs to know about a run before it begins.

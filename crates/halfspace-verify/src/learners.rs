@@ -1,17 +1,18 @@
-//! The list of learners, and three of them by their definitions, one example at a time: perceptron, bounded
-//! perceptron and Directed Drift.
+//! The list of learners, and four of them by their definitions, one example at a time: perceptron, averaged perceptron,
+//! bounded perceptron and Directed Drift.
 
 use serde_json::{Value, json};
 
 use crate::examples::Example;
 use crate::kernels::KernelPerceptron;
-use crate::learner::{Learner, Setup};
+use crate::learner::{Learner, Score, Setup};
 use crate::random::Draws;
 use crate::winnow::{KernelWinnow, Winnow};
 
 /// The learner of this name.
 pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String> {
-    if setup.is_real && !matches!(name, "perceptron" | "bounded-perceptron") {
+    let takes_real = ["perceptron", "averaged-perceptron", "bounded-perceptron"];
+    if setup.is_real && !takes_real.contains(&name) {
         return Err(format!(
             "{name} needs Boolean examples, but the examples are real"
         ));
@@ -19,6 +20,8 @@ pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String
     Ok(match name {
         "perceptron" if setup.is_real => Box::new(RealPerceptron::new(setup)?),
         "perceptron" => Box::new(Perceptron::new(setup)?),
+        "averaged-perceptron" if setup.is_real => Box::new(RealAverage::new(setup)?),
+        "averaged-perceptron" => Box::new(Average::new(setup)?),
         "bounded-perceptron" => Box::new(BoundedPerceptron::new(setup)?),
         "directed-drift" => Box::new(DirectedDrift::new(setup)?),
         "kernel-perceptron" => Box::new(KernelPerceptron::new(setup)?),
@@ -61,6 +64,12 @@ impl Perceptron {
         }
     }
 
+    fn sum(&self, example: &Example) -> i64 {
+        let products = self.weights.iter().zip(example.bits());
+        let sum: i64 = products.map(|(w, &bit)| w * self.value(bit)).sum();
+        sum + self.bias.unwrap_or(0)
+    }
+
     fn number(&self, count: i64) -> Value {
         match self.unit {
             None => json!(count),
@@ -82,9 +91,11 @@ fn multiple(unit: f64, count: i64) -> f64 {
 
 impl Learner for Perceptron {
     fn is_positive(&self, example: &Example) -> bool {
-        let products = self.weights.iter().zip(example.bits());
-        let sum: i64 = products.map(|(w, &bit)| w * self.value(bit)).sum();
-        sum + self.bias.unwrap_or(0) >= 0
+        self.sum(example) >= 0
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        Score::whole(self.sum(example))
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
@@ -126,10 +137,10 @@ impl RealPerceptron {
     }
 }
 
-impl Learner for RealPerceptron {
-    fn is_positive(&self, example: &Example) -> bool {
+impl RealPerceptron {
+    fn sum(&self, example: &Example) -> f64 {
         let Example::Values(values) = example else {
-            return true;
+            return 0.0;
         };
         // The service adds the products in sixteen lanes, then halves the number of lanes four times.
         let mut lanes = [0.0; 16];
@@ -141,17 +152,30 @@ impl Learner for RealPerceptron {
                 lanes[lane] += lanes[lane + half];
             }
         }
-        lanes[0] + self.bias.unwrap_or(0.0) >= 0.0
+        lanes[0] + self.bias.unwrap_or(0.0)
     }
 
-    fn learn(&mut self, example: &Example, is_positive: bool) {
-        let amount = if is_positive { 1.0 } else { -1.0 };
+    fn add(&mut self, example: &Example, amount: f64) {
         if let Example::Values(values) = example {
             for (w, x) in self.weights.iter_mut().zip(values) {
                 *w += amount * x;
             }
         }
         self.bias = self.bias.map(|bias| bias + amount);
+    }
+}
+
+impl Learner for RealPerceptron {
+    fn is_positive(&self, example: &Example) -> bool {
+        self.sum(example) >= 0.0
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        Score::Real(self.sum(example))
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        self.add(example, if is_positive { 1.0 } else { -1.0 });
     }
 
     fn finish(&mut self) {
@@ -163,6 +187,119 @@ impl Learner for RealPerceptron {
     fn hypothesis(&self) -> Value {
         json!({"kind": "linear", "n": self.weights.len(), "weights": self.weights,
             "bias": self.bias, "reading": null})
+    }
+}
+
+/// The perceptron on bits, which answers with the mean of its weights after each example.
+struct Average {
+    last: Perceptron,
+    /// The sums of the weights after each example so far, and of the bias.
+    sums: Vec<i64>,
+    bias_sum: i64,
+    presented: u64,
+}
+
+impl Average {
+    fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        Ok(Self {
+            last: Perceptron::new(setup)?,
+            sums: vec![0; setup.n],
+            bias_sum: 0,
+            presented: 0,
+        })
+    }
+}
+
+impl Learner for Average {
+    fn is_positive(&self, example: &Example) -> bool {
+        self.last.is_positive(example)
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        self.last.score(example)
+    }
+
+    fn shown(&mut self, presented: u64) {
+        // A receipt may state any numbers. Wrong sums give another hypothesis.
+        let times = presented.saturating_sub(self.presented) as i64;
+        for (sum, weight) in self.sums.iter_mut().zip(&self.last.weights) {
+            *sum = sum.wrapping_add(times.wrapping_mul(*weight));
+        }
+        let bias = self.last.bias.unwrap_or(0);
+        self.bias_sum = self.bias_sum.wrapping_add(times.wrapping_mul(bias));
+        self.presented = presented;
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        self.last.learn(example, is_positive);
+    }
+
+    /// The sums take the place of the weights, in a smaller unit.
+    fn finish(&mut self) {
+        if self.presented == 0 {
+            return;
+        }
+        self.last.weights.clone_from(&self.sums);
+        self.last.bias = self.last.bias.map(|_| self.bias_sum);
+        let unit = self.last.unit.unwrap_or(1.0) / self.presented as f64;
+        self.last.unit = (unit != 1.0).then_some(unit);
+    }
+
+    fn hypothesis(&self) -> Value {
+        self.last.hypothesis()
+    }
+}
+
+/// The perceptron on real values, which answers with the mean of its weights after each example. The service computes
+/// it from the last weights and the updates, each times the number of examples before its own.
+struct RealAverage {
+    last: RealPerceptron,
+    early: RealPerceptron,
+    presented: u64,
+}
+
+impl RealAverage {
+    fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        Ok(Self {
+            last: RealPerceptron::new(setup)?,
+            early: RealPerceptron::new(setup)?,
+            presented: 0,
+        })
+    }
+}
+
+impl Learner for RealAverage {
+    fn is_positive(&self, example: &Example) -> bool {
+        self.last.is_positive(example)
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        self.last.score(example)
+    }
+
+    fn shown(&mut self, presented: u64) {
+        self.presented = presented;
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        let sign = if is_positive { 1.0 } else { -1.0 };
+        self.last.add(example, sign);
+        self.early.add(example, sign * self.presented as f64);
+    }
+
+    fn finish(&mut self) {
+        let count = self.presented as f64;
+        if self.presented > 0 {
+            let early = self.early.weights.iter().chain(&self.early.bias);
+            let last = self.last.weights.iter_mut().chain(&mut self.last.bias);
+            last.zip(early)
+                .for_each(|(last, early)| *last = (count * *last - early) / count);
+        }
+        self.last.finish();
+    }
+
+    fn hypothesis(&self) -> Value {
+        self.last.hypothesis()
     }
 }
 
@@ -186,13 +323,23 @@ impl BoundedPerceptron {
     }
 }
 
-impl Learner for BoundedPerceptron {
-    fn is_positive(&self, example: &Example) -> bool {
+impl BoundedPerceptron {
+    fn excess(&self, example: &Example) -> f64 {
         let mut sum = 0.0;
         for (j, x) in example.nonzero() {
             sum += (self.weights[j] - self.inhibition) * x;
         }
-        sum / self.weights.len() as f64 - self.threshold >= 0.0
+        sum / self.weights.len() as f64 - self.threshold
+    }
+}
+
+impl Learner for BoundedPerceptron {
+    fn is_positive(&self, example: &Example) -> bool {
+        self.excess(example) >= 0.0
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        Score::Real(self.excess(example))
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
@@ -228,6 +375,12 @@ impl Learner for DirectedDrift {
     fn is_positive(&self, example: &Example) -> bool {
         let pairs = self.weights.iter().zip(example.bits());
         2 * pairs.filter(|(w, x)| w != x).count() <= self.weights.len()
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        let pairs = self.weights.iter().zip(example.bits());
+        let signs = pairs.map(|(w, x)| if w == x { 1 } else { -1 });
+        Score::whole(signs.sum::<i64>())
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {

@@ -10,6 +10,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+mod committee;
 mod examples;
 mod kernels;
 mod learner;
@@ -19,5 +20,7 @@ mod receipt;
 mod replay;
 mod winnow;
 
-pub use receipt::{DataSource, GENERATOR, HeldOut, Receipt, VERSION, document_sha256, is_sha256};
+pub use receipt::{
+    DataSource, GENERATOR, HeldOut, Receipt, ReceiptMember, VERSION, document_sha256, is_sha256,
+};
 pub use replay::{Check, verify};

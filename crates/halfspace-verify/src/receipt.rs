@@ -1,11 +1,12 @@
 //! The receipt of a training: what repeats it on the same examples, and the results to expect.
 
+use halfspace_core::learners::engine::committee::Multiclass;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// The version of receipts that this crate writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The name of the generator of every random choice.
 pub const GENERATOR: &str = "xoshiro256++";
@@ -14,7 +15,7 @@ pub const GENERATOR: &str = "xoshiro256++";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
-    /// The version of this form: 1.
+    /// The version of this form: 2.
     pub version: u32,
     /// The learner.
     pub learner: String,
@@ -31,7 +32,16 @@ pub struct Receipt {
     pub holdout: Option<HeldOut>,
     /// The number of examples, held-out examples included.
     pub examples: u64,
-    /// The total of mistakes. The replay ends after the last of them.
+    /// The number of examples that the learner was shown in all passes. Only for a learner whose hypothesis depends on
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub presented: Option<u64>,
+    /// How the members of a committee learn. Only for more than two classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub multiclass: Option<Multiclass>,
+    /// The total of wrong predictions in the run.
     pub mistakes: u64,
     /// Wrong predictions of the hypothesis on the examples that the learner was shown; null if they were not
     /// counted.
@@ -40,11 +50,23 @@ pub struct Receipt {
     pub data: DataSource,
     /// SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name.
     pub hypothesis_sha256: String,
-    /// The rows of the mistaken examples, counted from 0 and ascending.
-    pub kept: Vec<u64>,
+    /// The rules of the run: one per class in the order of the classes, or the one for the positive of two classes.
+    pub members: Vec<ReceiptMember>,
     /// SHA-256 of the JSON text of the other members without spaces, with the members of each object sorted by
     /// name.
     pub sha256: String,
+}
+
+/// A rule of a training, and the examples that repeat it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiptMember {
+    /// The class whose examples are positive for the rule.
+    pub class: String,
+    /// The number of times that the rule learnt. The replay ends after the last of all rules.
+    pub mistakes: u64,
+    /// The rows of the examples from which it learnt, counted from 0 and ascending.
+    pub kept: Vec<u64>,
 }
 
 /// The held-out examples of a training.

@@ -1,11 +1,13 @@
 //! Replays a receipt and compares the results with it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Classes, digest};
 
-use crate::examples::{Example, example, is_positive, is_real};
-use crate::learner::{Learner, Setup};
-use crate::learners::learner;
+use crate::committee::Committee;
+use crate::examples::{Example, class, example, is_real};
+use crate::learner::Setup;
 use crate::random::{Orders, split};
 use crate::receipt::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
 
@@ -26,8 +28,8 @@ pub fn verify(receipt: &Receipt, data: &Data, classes: Option<&Classes>) -> Vec<
     checks
 }
 
-/// The kept examples, by their rows.
-struct Kept(Vec<(u64, Example, bool)>);
+/// The kept examples of all rules and the codes of their classes, by their rows.
+type Kept = BTreeMap<u64, (Example, u32)>;
 
 fn compare(
     receipt: &Receipt,
@@ -67,6 +69,7 @@ fn compare(
     let Some((shown, held_out)) = parts else {
         return check("holdout", Err("one part has no examples".to_owned()));
     };
+    check("classes", class_names(receipt, classes))?;
     check("kept examples", kept_rows(receipt, &shown))?;
     let setup = Setup {
         params: &receipt.params,
@@ -74,25 +77,24 @@ fn compare(
         is_real: is_real(data),
         seed: receipt.seed,
     };
-    let mut learner = match learner(&receipt.learner, &setup) {
-        Ok(learner) => learner,
+    let mut rules = match Committee::new(receipt, &setup) {
+        Ok(rules) => rules,
         Err(difference) => return check("learner", Err(difference)),
     };
-    let kept = receipt.kept.iter();
-    let kept = kept.map(|&row| (row, example(data, row), is_positive(data, row)));
+    let rows = receipt.members.iter().flat_map(|member| &member.kept);
+    let kept = rows.map(|&row| (row, (example(data, row), class(data, row))));
     check(
         "mistakes",
-        replay(receipt, &shown, &Kept(kept.collect()), &mut *learner),
+        replay(receipt, &shown, &kept.collect(), &mut rules),
     )?;
-    learner.finish();
-    let found = document_sha256(&learner.hypothesis());
+    rules.finish();
+    let found = document_sha256(&rules.hypothesis());
     check(
         "hypothesis digest",
         same(found, receipt.hypothesis_sha256.clone()),
     )?;
     let errors = |rows: &[u64]| {
-        let is_wrong =
-            |row: &&u64| learner.is_positive(&example(data, **row)) != is_positive(data, **row);
+        let is_wrong = |row: &&u64| rules.predict(&example(data, **row)) != class(data, **row);
         rows.iter().filter(is_wrong).count() as u64
     };
     if let Some(stated) = receipt.training_errors {
@@ -125,55 +127,105 @@ fn order(receipt: &Receipt) -> Result<String, String> {
     same(order.to_owned(), receipt.order.clone())
 }
 
-/// Checks that the kept rows ascend and that the learner was shown each of them. Both lists ascend.
-fn kept_rows(receipt: &Receipt, shown: &[u64]) -> Result<String, String> {
-    let kept = &receipt.kept;
-    if let Some(pair) = kept.windows(2).find(|pair| pair[0] >= pair[1]) {
-        return Err(format!("row {} does not follow row {}", pair[1], pair[0]));
-    }
-    match kept.iter().find(|row| shown.binary_search(row).is_err()) {
-        Some(row) => Err(format!("row {row} was not shown to the learner")),
-        None => Ok(format!("{} of {}", kept.len(), shown.len())),
-    }
+/// Checks that the rules are those of the classes of the data.
+fn class_names(receipt: &Receipt, classes: Option<&Classes>) -> Result<String, String> {
+    let plain = Classes::plain();
+    let classes = classes.unwrap_or(&plain);
+    let names: Vec<&str> = match classes.count() {
+        2 => vec![classes.positive()],
+        _ => classes.each().flatten().collect(),
+    };
+    let stated: Vec<&str> = receipt
+        .members
+        .iter()
+        .map(|member| member.class.as_str())
+        .collect();
+    let list = |names: &[&str]| names.join(", ");
+    same(list(&names), list(&stated))
 }
 
-/// Shows the kept examples to the learner, pass by pass, up to the last mistake of the run.
+/// Checks that the kept rows ascend and that the learner was shown each of them. Both lists ascend.
+fn kept_rows(receipt: &Receipt, shown: &[u64]) -> Result<String, String> {
+    let mut all: BTreeSet<&u64> = BTreeSet::new();
+    for member in &receipt.members {
+        let kept = &member.kept;
+        if let Some(pair) = kept.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(format!("row {} does not follow row {}", pair[1], pair[0]));
+        }
+        if let Some(row) = kept.iter().find(|row| shown.binary_search(row).is_err()) {
+            return Err(format!("row {row} was not shown to the learner"));
+        }
+        all.extend(kept);
+    }
+    Ok(format!("{} of {}", all.len(), shown.len()))
+}
+
+/// Shows the kept examples to the rules, pass by pass, up to the last time that one of them learns.
 fn replay(
     receipt: &Receipt,
     shown: &[u64],
     kept: &Kept,
-    learner: &mut dyn Learner,
+    rules: &mut Committee,
 ) -> Result<String, String> {
-    let mut was_mistaken = vec![false; kept.0.len()];
+    let mut learnt = vec![(0, BTreeSet::new()); receipt.members.len()];
+    let (mut left, mut mistakes) = (0_u64, 0);
+    for member in &receipt.members {
+        left = left.saturating_add(member.mistakes);
+    }
     let mut orders = Orders::new(receipt.seed);
     let mut pass: Vec<u64> = shown.to_vec();
-    let mut mistakes = 0;
-    while mistakes < receipt.mistakes {
-        let before = mistakes;
-        let places: Vec<usize> = if receipt.order == "shuffled" {
+    let mut places = places(&pass, kept);
+    for before in (0_u64..).step_by(shown.len().max(1)) {
+        if left == 0 {
+            break;
+        }
+        if receipt.order == "shuffled" {
             orders.shuffle(&mut pass);
-            let place = |row: &u64| receipt.kept.binary_search(row).ok();
-            pass.iter().filter_map(place).collect()
-        } else {
-            (0..kept.0.len()).collect()
-        };
-        for place in places {
-            let (_, example, is_positive) = &kept.0[place];
-            if mistakes < receipt.mistakes && learner.is_positive(example) != *is_positive {
-                learner.learn(example, *is_positive);
-                was_mistaken[place] = true;
-                mistakes += 1;
+            places = self::places(&pass, kept);
+        }
+        let left_before = left;
+        for (place, row) in &places {
+            let (example, class) = &kept[row];
+            if left > 0 {
+                rules.shown(before + place);
+                mistakes += u64::from(rules.predict(example) != *class);
+                for member in rules.learn(example, *class) {
+                    let (count, rows) = &mut learnt[member];
+                    *count += 1;
+                    rows.insert(*row);
+                    left = left.saturating_sub(1);
+                }
             }
         }
-        if mistakes == before {
-            let stated = receipt.mistakes;
-            return Err(format!(
-                "the receipt states {stated}, but the replay ends with {mistakes}"
-            ));
+        if left == left_before {
+            return same(mistakes, receipt.mistakes).and_then(|_| {
+                Err(format!(
+                    "{left} more mistakes are stated than the replay makes"
+                ))
+            });
         }
     }
-    match was_mistaken.iter().position(|mistaken| !mistaken) {
-        Some(place) => Err(format!("row {} was not mistaken", kept.0[place].0)),
-        None => Ok(mistakes.to_string()),
+    rules.shown(receipt.presented.unwrap_or_default());
+    for (member, (count, rows)) in receipt.members.iter().zip(&learnt) {
+        let of_class = |difference| format!("class {}: {difference}", member.class);
+        same(*count, member.mistakes).map_err(of_class)?;
+        if let Some(row) = member.kept.iter().find(|row| !rows.contains(row)) {
+            return Err(of_class(format!("row {row} was not mistaken")));
+        }
+        if let Some(row) = rows
+            .iter()
+            .find(|row| member.kept.binary_search(row).is_err())
+        {
+            return Err(of_class(format!(
+                "row {row} was mistaken and is not listed"
+            )));
+        }
     }
+    same(mistakes, receipt.mistakes)
+}
+
+/// The places of the kept rows in a pass, with the rows.
+fn places(pass: &[u64], kept: &Kept) -> Vec<(u64, u64)> {
+    let all = (0..).zip(pass.iter().copied());
+    all.filter(|(_, row)| kept.contains_key(row)).collect()
 }

@@ -6,7 +6,7 @@ use num_bigint::BigUint;
 use serde_json::{Value, json};
 
 use crate::examples::Example;
-use crate::learner::{Learner, Setup};
+use crate::learner::{Learner, Score, Setup};
 
 /// Largest number of active features of an example.
 const ACTIVE_MAX: u64 = 24;
@@ -41,21 +41,30 @@ impl Threshold {
         })
     }
 
-    /// Whether the sum of alpha^e over all exponents e, each with its count, reaches theta.
-    fn is_reached(&self, counts: &BTreeMap<i32, u64>) -> bool {
-        let (Some(&low), Some(&high)) = (counts.keys().next(), counts.keys().last()) else {
-            return self.digits == BigUint::ZERO;
-        };
-        // The sum times q^(high - low) / alpha^low.
+    /// The sum of alpha^e over all exponents e, each with its count, as a numerator and a denominator.
+    fn sum(&self, counts: &BTreeMap<i32, u64>) -> (BigUint, BigUint) {
+        let above = counts.keys().last().map_or(0, |&high| high.max(0));
+        let below = counts.keys().next().map_or(0, |&low| (-low).max(0));
+        // alpha^e is p^(e + below) q^(above - e) over p^below q^above.
         let terms = counts.iter().map(|(&e, &count)| {
-            self.p.pow((e - low) as u32) * self.q.pow((high - e) as u32) * count
+            self.p.pow((e + below) as u32) * self.q.pow((above - e) as u32) * count
         });
-        let sum: BigUint = terms.sum();
-        let (over, under) = (low.max(0) as u32, (-low).max(0) as u32);
-        let scale = (high - low) as u32;
-        let left =
-            sum * self.p.pow(over) * self.q.pow(under) * BigUint::from(10_u32).pow(self.places);
-        left >= &self.digits * self.p.pow(under) * self.q.pow(over) * self.q.pow(scale)
+        let denominator = self.p.pow(below as u32) * self.q.pow(above as u32);
+        (terms.sum(), denominator)
+    }
+
+    /// Whether the sum reaches theta.
+    fn is_reached(&self, counts: &BTreeMap<i32, u64>) -> bool {
+        let (numerator, denominator) = self.sum(counts);
+        numerator * BigUint::from(10_u32).pow(self.places) >= &self.digits * denominator
+    }
+
+    fn score(&self, counts: &BTreeMap<i32, u64>) -> Score {
+        let (numerator, denominator) = self.sum(counts);
+        Score::Exact {
+            numerator: numerator.into(),
+            denominator,
+        }
     }
 }
 
@@ -114,15 +123,24 @@ impl Winnow {
         let all = bits.iter().copied().chain(complements).enumerate();
         all.filter(|(_, bit)| *bit).map(|(j, _)| j).collect()
     }
-}
 
-impl Learner for Winnow {
-    fn is_positive(&self, example: &Example) -> bool {
+    /// How many active features have each exponent.
+    fn counts(&self, example: &Example) -> BTreeMap<i32, u64> {
         let mut counts = BTreeMap::new();
         for feature in self.active(example) {
             *counts.entry(self.exponents[feature]).or_insert(0) += 1;
         }
-        self.threshold.is_reached(&counts)
+        counts
+    }
+}
+
+impl Learner for Winnow {
+    fn is_positive(&self, example: &Example) -> bool {
+        self.threshold.is_reached(&self.counts(example))
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        self.threshold.score(&self.counts(example))
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
@@ -170,12 +188,13 @@ fn active(bits: &[bool]) -> Vec<usize> {
     all.filter(|(_, bit)| **bit).map(|(j, _)| j).collect()
 }
 
-impl Learner for KernelWinnow {
-    fn is_positive(&self, example: &Example) -> bool {
+impl KernelWinnow {
+    /// How many sets of active features have each exponent. None if the active features are too many, as in no
+    /// training.
+    fn counts(&self, example: &Example) -> Option<BTreeMap<i32, u64>> {
         let active = active(example.bits());
         if active.len() as u64 > self.max_active {
-            // No training has such an example.
-            return false;
+            return None;
         }
         // A set of active features is a number below 2^a. The exponent of a set is the sum of the counts of the
         // examples that have all its features.
@@ -196,7 +215,19 @@ impl Learner for KernelWinnow {
         for exponent in &exponents[1..] {
             *counts.entry(*exponent).or_insert(0) += 1;
         }
-        self.threshold.is_reached(&counts)
+        Some(counts)
+    }
+}
+
+impl Learner for KernelWinnow {
+    fn is_positive(&self, example: &Example) -> bool {
+        let counts = self.counts(example);
+        counts.is_some_and(|counts| self.threshold.is_reached(&counts))
+    }
+
+    fn score(&self, example: &Example) -> Score {
+        let counts = self.counts(example);
+        counts.map_or(Score::whole(0), |counts| self.threshold.score(&counts))
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use halfspace_core::learners::catalogue;
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_verify::Receipt;
 use serde_json::json;
 
@@ -21,8 +22,8 @@ use crate::http::problem::{Code, Problem};
 ///
 /// A receipt names the mistaken examples of the training. With the parameters and the seed, these examples reproduce
 /// the run. `halfspace verify` replays a receipt on the data with a second implementation of the learners. A training
-/// has a receipt if the learner changes its state only on mistakes, the order is cyclic or shuffled, and the run
-/// began from the learner's own first hypothesis.
+/// has a receipt if its mistakes and their places reproduce the run, the order is cyclic or shuffled, and the run began
+/// from the learner's own first hypothesis. Each of more than two classes has a rule with mistaken examples of its own.
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),
@@ -54,17 +55,14 @@ fn receipt(model: Model) -> Result<Receipt, Problem> {
 /// The reason why a model has no receipt.
 fn reason(model: &Model, document: &ModelDocument) -> String {
     let entry = catalogue::find(&model.summary.learner);
-    if !entry.is_some_and(|entry| entry.is_compressed) {
+    if !entry.is_some_and(LearnerEntry::has_receipts) {
         return format!(
-            "{} changes its state not only on mistakes",
+            "mistakes alone do not reproduce a run of {}",
             model.summary.learner
         );
     }
     if document.params.get("order") == Some(&json!("random")) {
         return "the order of the examples was random".to_owned();
-    }
-    if document.hypothesis.kind() == "committee" {
-        return "the replay does not know committees of more than two classes yet".to_owned();
     }
     if document.warm_start.is_some() {
         return "the run began from a model".to_owned();

@@ -1,17 +1,16 @@
 //! The receipt of a training, made from the outcome of the run.
 
+use halfspace_core::learners::engine::entry::Replay;
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::task::Task;
-use halfspace_formats::GeneratedSpec;
-use halfspace_verify::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
+use halfspace_formats::{Classes, GeneratedSpec};
+use halfspace_verify::{DataSource, GENERATOR, Receipt, ReceiptMember, VERSION, document_sha256};
 
 use crate::jobs::json_text::json_value;
 use crate::records::hypothesis::HypothesisDocument;
-
-/// Largest number of examples that a receipt names.
-pub(super) const KEPT_MAX: u64 = 1 << 16;
+use crate::records::names::Names;
 
 /// The receipt of a run, or `None` if the mistaken examples, the parameters and the seed do not reproduce it.
 ///
@@ -21,19 +20,19 @@ pub(super) fn receipt(
     task: &Task,
     outcome: &RunOutcome,
     hypothesis: &HypothesisDocument,
+    names: &Names,
     examples: Option<u64>,
     data_sha256: Option<&str>,
     generated: Option<&GeneratedSpec>,
 ) -> Option<Receipt> {
-    let mistaken = outcome.grounds.mistaken.as_ref()?;
-    // The replay knows learners of two classes only.
-    let is_own = task.start.is_none() && !task.has_initial() && task.classes == 2;
+    let kept = outcome.grounds.kept.as_ref()?;
+    let is_own = task.start.is_none() && !task.has_initial();
     // A limit of the learner itself refuses the update of the last mistake.
     let is_whole = match outcome.termination.reason {
         Reason::Limit(limit) => limit.starts_with("max_"),
         _ => true,
     };
-    if !is_own || !is_whole || mistaken.ones() > KEPT_MAX {
+    if !is_own || !is_whole {
         return None;
     }
     let holdout = match task.holdout {
@@ -61,6 +60,8 @@ pub(super) fn receipt(
         generator: GENERATOR.to_owned(),
         holdout,
         examples,
+        presented: (task.entry.replay == Replay::Numbered).then_some(outcome.counts.examples),
+        multiclass: (task.classes > 2).then_some(task.multiclass),
         mistakes: outcome.counts.mistakes,
         training_errors: training.map(|counted| counted.errors),
         data: match generated {
@@ -72,11 +73,27 @@ pub(super) fn receipt(
             },
         },
         hypothesis_sha256: document_sha256(&json_value(hypothesis)),
-        kept: (0..mistaken.n())
-            .filter(|&row| mistaken.get(row))
-            .map(|row| row as u64)
-            .collect(),
+        members: members(outcome, kept, names),
         sha256: String::new(),
     };
     Some(receipt.sealed())
+}
+
+/// The rules of the run with their mistaken rows.
+fn members(outcome: &RunOutcome, kept: &[Vec<u64>], names: &Names) -> Vec<ReceiptMember> {
+    let plain = Classes::plain();
+    let classes = names.classes.as_ref().unwrap_or(&plain);
+    let of = |class: &str, mistakes: u64, kept: &Vec<u64>| ReceiptMember {
+        class: class.to_owned(),
+        mistakes,
+        kept: kept.clone(),
+    };
+    let members = outcome.members.iter().zip(classes.each().flatten());
+    match outcome.members.as_slice() {
+        [] => vec![of(classes.positive(), outcome.counts.mistakes, &kept[0])],
+        _ => members
+            .zip(kept)
+            .map(|((member, class), kept)| of(class, member.mistakes, kept))
+            .collect(),
+    }
 }

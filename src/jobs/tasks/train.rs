@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use halfspace_core::bits::{BitVector, words_for};
+use halfspace_core::bits::words_for;
 use halfspace_core::certificates::{self, CertificateKind};
 use halfspace_core::learners::catalogue;
 use halfspace_core::learners::drift::drift_chain::N_MAX;
@@ -35,7 +35,7 @@ use crate::storage::JobEnd;
 use super::data::TaskData;
 use super::error::ResolveError;
 use super::memory_bound;
-use super::receipt::{KEPT_MAX, receipt};
+use super::receipt::receipt;
 use super::task::{About, Allowance, Inputs};
 use crate::jobs::json_text::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
 use crate::jobs::models::loaded::LoadedModel;
@@ -194,8 +194,13 @@ impl super::task::Task for Train {
 
     fn document_bytes(&self, outcome: &RunOutcome) -> u64 {
         // The document, its text while the text grows, and the stored text.
-        let kept = outcome.grounds.mistaken.as_ref().map_or(0, BitVector::ones);
-        let kept = kept.min(KEPT_MAX);
+        let kept: u64 = outcome
+            .grounds
+            .kept
+            .iter()
+            .flatten()
+            .map(|rows| rows.len() as u64)
+            .sum();
         4 * memory_bound::document(&outcome.predictor) + RECEIPT_ROW_BYTES * kept
     }
 
@@ -355,6 +360,7 @@ impl Train {
             &self.task,
             outcome,
             &hypothesis,
+            &self.names,
             self.data.input().examples(),
             job.data_sha256.as_deref(),
             self.generated.as_ref(),

@@ -269,7 +269,7 @@ pub fn of_run(entry: &LearnerEntry, outcome: &RunOutcome, confidence: f64) -> Ce
         certificates.add(CertificateKind::Progressive, certified);
     }
     certificates.add(CertificateKind::Unique, unique(outcome));
-    if entry.is_compressed {
+    if entry.is_compressed() {
         let certified = fresh.clone().and_then(|assume| {
             let compressed = grounds.compressed.as_ref().map_err(String::clone)?;
             Ok(compression(

@@ -7,7 +7,8 @@ use crate::learners::drift::{directed_drift, directed_drift_async, directed_drif
 use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::kernel::{kernel_perceptron, kernel_winnow};
 use crate::learners::linear::{
-    bounded_perceptron, clipped_perceptron, perceptron, perspectron, pocket, sbpi,
+    averaged_perceptron, bounded_perceptron, clipped_perceptron, perceptron, perspectron, pocket,
+    sbpi,
 };
 use crate::learners::message_passing::{amp, auto, focusing_bp, reinforced_amp};
 use crate::learners::winnow;
@@ -18,6 +19,7 @@ pub static CATALOGUE: &[&LearnerEntry] = &[
     &directed_drift_async::ENTRY,
     &directed_drift_sync::ENTRY,
     &perceptron::ENTRY,
+    &averaged_perceptron::ENTRY,
     &pocket::ENTRY,
     &perspectron::ENTRY,
     &winnow::ENTRY,

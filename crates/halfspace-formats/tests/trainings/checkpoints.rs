@@ -117,6 +117,9 @@ impl Rule for Disturbed {
     fn predictor(&self) -> Predictor {
         self.rule.predictor()
     }
+    fn last(&self) -> Predictor {
+        self.rule.last()
+    }
     fn keeps_best(&self) -> bool {
         self.rule.keeps_best()
     }
@@ -161,6 +164,9 @@ impl OnlineRule for Disturbed {
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
         called();
         self.online().update(block, row, random)
+    }
+    fn presented(&mut self, examples: u64) -> Option<&'static str> {
+        self.online().presented(examples)
     }
     fn as_batch(&mut self) -> Option<&mut dyn BatchRule> {
         self.batch_remaining = self.online().as_batch()?.batch_remaining();
@@ -224,7 +230,7 @@ fn disturbed_entry(entry: &'static LearnerEntry) -> &'static LearnerEntry {
         pace: entry.pace,
         confidence_rules: entry.confidence_rules,
         is_conservative: entry.is_conservative,
-        is_compressed: entry.is_compressed,
+        replay: entry.replay,
         default_stop: entry.default_stop,
         parameters: entry.parameters,
         guarantee: entry.guarantee,

@@ -252,13 +252,14 @@ fn holdout_equals_a_training_and_an_evaluation_on_the_parts() {
         );
         alone.holdout = Some(counted);
         // The rows of the rest have other numbers in the whole sample.
-        alone.grounds.mistaken = alone.grounds.mistaken.map(|places| {
-            let mut rows = BitVector::zeros(data.examples());
-            for (place, &row) in shown.iter().enumerate() {
-                rows.set(row as usize, places.get(place));
-            }
-            rows
-        });
+        let own = |places: &mut u64| *places = u64::from(shown[*places as usize]);
+        alone
+            .grounds
+            .kept
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .for_each(own);
         assert_eq!(found, alone, "{context}");
         assert_eq!(run(&parted, &stored(data, TINY)), found, "{context}");
     });

@@ -100,7 +100,7 @@ impl CoveredClaim {
             Self::TestSet => true,
             Self::Survival | Self::Pac => entry.is_conservative,
             Self::Progressive => entry.on_line,
-            Self::Compression => entry.is_compressed,
+            Self::Compression => entry.is_compressed(),
             Self::Unique => distribution == Distribution::Uniform && noise == 0.0,
         }
     }

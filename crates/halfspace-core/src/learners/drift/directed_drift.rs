@@ -42,7 +42,7 @@ use rand::Rng;
 use crate::bits::{self, BitVector};
 
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
@@ -89,7 +89,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     // The rule `exact` applies because its Markov chain describes this algorithm.
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
     is_conservative: true,
-    is_compressed: true,
+    replay: Replay::Mistaken,
     default_stop: DefaultStop::Confidence,
     parameters: &[INITIAL],
     guarantee: Guarantee {

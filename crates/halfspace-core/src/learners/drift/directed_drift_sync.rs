@@ -34,7 +34,7 @@ use crate::bits::BitVector;
 
 use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
 use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Replay};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::update::Update;
@@ -51,7 +51,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
     is_conservative: true,
-    is_compressed: false,
+    replay: Replay::Whole,
     default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi n ln n), at least 1"), INITIAL],
     guarantee: Guarantee {

@@ -9,7 +9,6 @@
 //! Between two passes there is no state to write, and none is needed: a suspension does not interrupt a shuffle, so the
 //! next state belongs to the new pass.
 
-use crate::bits::BitVector;
 use crate::learners::engine::phase::Best;
 use crate::learners::engine::phase::{Phase, Wrong};
 use crate::learners::engine::reason::Reason;
@@ -104,8 +103,8 @@ impl TrainLoop<'_> {
             stream.mark(&mut snapshot);
         }
         self.rule.snapshot(&mut snapshot);
-        if let Some(mistaken) = &self.mistaken {
-            snapshot.numbers(mistaken.words().iter().copied());
+        if let Some(kept) = &self.kept {
+            kept.write(&mut snapshot);
         }
         snapshot.number(self.best.is_some().into());
         if let Some(best) = &self.best {
@@ -155,9 +154,8 @@ impl TrainLoop<'_> {
             stream.seek(&mut snapshot)?;
         }
         self.rule.restore(&mut snapshot)?;
-        if let Some(mistaken) = &mut self.mistaken {
-            let words = snapshot.numbers(mistaken.words().len())?;
-            *mistaken = BitVector::from_words(mistaken.n(), words);
+        if let Some(kept) = &mut self.kept {
+            kept.read(&mut snapshot)?;
         }
         self.best = match snapshot.number()? {
             0 => None,

@@ -47,6 +47,8 @@ pub struct Committee {
     order: Order,
     /// The decisions of the members on the present row.
     decisions: Vec<Decision>,
+    /// The rows of the present block that were mistakes of each member, as masks.
+    mistaken: Vec<u64>,
 }
 
 /// The rule of one class, and its own counts.
@@ -73,6 +75,7 @@ impl Committee {
             return None;
         }
         let decisions = Vec::with_capacity(rules.len());
+        let mistaken = vec![0; rules.len()];
         let member = |rule| Member {
             rule,
             mistakes: 0,
@@ -84,6 +87,7 @@ impl Committee {
             members,
             order,
             decisions,
+            mistaken,
         };
         (order != Order::RandomMistake).then_some(committee)
     }
@@ -115,7 +119,8 @@ impl Committee {
     ) -> (bool, Option<&'static str>) {
         let class = block.class(row);
         let (mut is_changed, mut refused) = (false, None);
-        for ((code, own), decision) in (0..).zip(&mut self.members).zip(&self.decisions) {
+        let members = self.members.iter_mut().zip(&mut self.mistaken);
+        for ((code, (own, mistaken)), decision) in (0..).zip(members).zip(&self.decisions) {
             let learns = match self.multiclass {
                 Multiclass::OneVsRest => decision.is_positive() != (code == class),
                 Multiclass::Joint => predicted != class && [class, predicted].contains(&code),
@@ -125,6 +130,7 @@ impl Committee {
             }
             let view = block.of_class(code);
             own.mistakes += 1;
+            *mistaken |= 1 << row;
             match own.rule().map(|rule| rule.update(&view, row, random)) {
                 Some(Update::Changed) => {
                     own.updates += 1;
@@ -133,6 +139,9 @@ impl Committee {
                 Some(Update::Refused(limit)) => refused = refused.or(Some(limit)),
                 Some(Update::Unchanged | Update::Awaiting) | None => {}
             }
+        }
+        for own in self.members.iter_mut().filter_map(Member::rule) {
+            refused = refused.or(own.presented(1));
         }
         (is_changed, refused)
     }
@@ -192,6 +201,11 @@ impl Rule for Committee {
         Predictor::Committee(members.flat_map(Predictor::into_members).collect())
     }
 
+    fn last(&self) -> Predictor {
+        let members = self.members.iter().map(|member| member.rule.last());
+        Predictor::Committee(members.flat_map(Predictor::into_members).collect())
+    }
+
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
         for member in &mut self.members {
             snapshot.numbers([member.mistakes, member.updates]);
@@ -219,7 +233,7 @@ impl Rule for Committee {
             Multiclass::OneVsRest => Ok(None),
             Multiclass::Joint => {
                 let first = &self.members[0].rule;
-                first.joint_bound(&self.predictor(), stream, counts, reason, run)
+                first.joint_bound(&self.last(), stream, counts, reason, run)
             }
         }
     }
@@ -318,11 +332,11 @@ impl OnlineRule for Committee {
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        let predicted = self.decide(block, row, &StopFlag::default());
-        match self.correct(block, row, predicted.unwrap_or_default(), random) {
-            (_, Some(limit)) => Update::Refused(limit),
-            (true, None) => Update::Changed,
-            (false, None) => Update::Unchanged,
+        let learnt = self.learn(block, row..row + 1, 1, &StopFlag::default(), random);
+        match (learnt.last, learnt.updated) {
+            (Update::Refused(limit), _) => Update::Refused(limit),
+            (_, 0) => Update::Unchanged,
+            _ => Update::Changed,
         }
     }
 
@@ -336,6 +350,7 @@ impl OnlineRule for Committee {
     ) -> Learnt {
         let mut learnt = Learnt::nothing(rows.end);
         let mut predicted = BlockCodes::zeros(planes_for(self.members.len()));
+        self.mistaken.fill(0);
         for row in rows {
             let Some(class) = self.decide(block, row, stop) else {
                 learnt.end = row;
@@ -352,6 +367,8 @@ impl OnlineRule for Committee {
                 break;
             }
         }
+        let masks = (0..).zip(&self.mistaken).filter(|(_, mask)| **mask != 0);
+        learnt.members = masks.map(|(code, mask)| (code, *mask)).collect();
         learnt.predicted = Some(predicted);
         learnt
     }
@@ -617,6 +634,7 @@ mod tests {
             .map(|entry| entry.name)
             .collect();
         let expected = [
+            "averaged-perceptron",
             "bounded-perceptron",
             "kernel-perceptron",
             "kernel-winnow",

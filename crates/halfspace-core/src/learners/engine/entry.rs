@@ -31,8 +31,8 @@ pub struct LearnerEntry {
     pub confidence_rules: &'static [StopRule],
     /// Whether the learner changes its predictions only after a mistake.
     pub is_conservative: bool,
-    /// Whether the mistaken examples alone, in their order, reproduce a run in the order `cyclic` or `shuffled`.
-    pub is_compressed: bool,
+    /// What repeats a run.
+    pub replay: Replay,
     /// Default stop condition. A request that sets the same limit replaces the default.
     pub default_stop: DefaultStop,
     /// Parameters that a request can set.
@@ -61,6 +61,17 @@ pub struct DataKinds {
     pub real: bool,
 }
 
+/// Which part of the examples repeats a run in the order `cyclic` or `shuffled`, shown in the order of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// The mistaken examples alone.
+    Mistaken,
+    /// The mistaken examples, if the number of examples before each of them and in all is known too.
+    Numbered,
+    /// Nothing less than all examples.
+    Whole,
+}
+
 /// Growth of the time that a learner needs per example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
@@ -85,6 +96,18 @@ pub enum DefaultStop {
     Mistakes(u64),
     /// Limits of the learner itself, which are parameters or stand in its description.
     Own,
+}
+
+impl LearnerEntry {
+    /// Whether the mistaken examples alone repeat a run.
+    pub fn is_compressed(&self) -> bool {
+        self.replay == Replay::Mistaken
+    }
+
+    /// Whether a receipt that lists the mistaken examples repeats a run.
+    pub fn has_receipts(&self) -> bool {
+        self.replay != Replay::Whole
+    }
 }
 
 impl DefaultStop {

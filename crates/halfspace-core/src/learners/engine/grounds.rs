@@ -6,6 +6,7 @@ use crate::bits::BitVector;
 use crate::learners::engine::error_count::errors_among;
 use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::input::Input;
+use crate::learners::engine::kept::Kept;
 use crate::learners::engine::outcome::{Compressed, Grounds, Training};
 use crate::learners::engine::reason::{MAX_SECONDS, Reason};
 use crate::learners::engine::run::{Interrupt, Run};
@@ -39,6 +40,7 @@ pub(crate) fn grounds(
     source: &RunExamples<'_>,
 ) -> Result<Grounds, Interrupt> {
     let course = &train_loop.course;
+    let kept = train_loop.kept.as_ref();
     let fixed = fixed_examples(input, reason, course.counts.examples);
     let tested = course.tested.ok_or_else(|| {
         "the learner does not test the examples one by one before it learns".to_owned()
@@ -71,7 +73,7 @@ pub(crate) fn grounds(
             (Ok(_), Ok(examples)) => context.consistent(*examples)?,
         },
         sampling,
-        compressed: match (train_loop.mistaken.as_ref(), &fixed) {
+        compressed: match (kept.filter(|_| task.entry.is_compressed()), &fixed) {
             (None, _) => {
                 Err("the mistaken examples alone do not reproduce a run in this order".to_owned())
             }
@@ -87,12 +89,12 @@ pub(crate) fn grounds(
                 ))
             }
             (Some(_), Err(why)) => Err(why.clone()),
-            (Some(mistaken), Ok(examples)) => context.compressed(mistaken, *examples)?,
+            (Some(kept), Ok(examples)) => context.compressed(kept.all(), *examples)?,
         },
-        mistaken: train_loop
-            .mistaken
-            .as_ref()
-            .map(|rows| source.data_rows(rows)),
+        kept: kept.and_then(Kept::listed).map(|lists| {
+            let own = |rows: Vec<u64>| source.data_rows(rows);
+            lists.into_iter().map(own).collect()
+        }),
     })
 }
 

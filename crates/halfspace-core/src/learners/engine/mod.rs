@@ -17,6 +17,7 @@ pub mod evidence;
 pub mod grounds;
 pub mod holdout;
 pub mod input;
+pub mod kept;
 pub mod outcome;
 pub(crate) mod parameter_kind;
 pub mod parameters;

@@ -79,8 +79,10 @@ pub struct Grounds {
     pub consistent: Result<u64, String>,
     /// The examples that reproduce the run.
     pub compressed: Result<Compressed, String>,
-    /// The mistaken examples by their rows in the data. None if they do not reproduce the run.
-    pub mistaken: Option<BitVector>,
+    /// The mistaken examples by their ascending rows in the data: one list per member of a committee, and one with two
+    /// classes. None if they do not reproduce the run, or are more than
+    /// [`ROWS_MAX`](crate::learners::engine::kept::ROWS_MAX).
+    pub kept: Option<Vec<Vec<u64>>>,
 }
 
 /// A run that a few of its examples reproduce.

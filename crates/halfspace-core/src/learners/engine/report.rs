@@ -54,22 +54,16 @@ pub(crate) fn report(
     }
     let mut stream = source.stream(HoldoutPart::Shown);
     let rule = &train_loop.rule;
-    let mut bounded = || -> Result<_, Interrupt> {
-        let members = rule.members(&mut *stream, &counts, reason, run)?;
-        let own = rule.bound(&mut *stream, &counts, reason, run)?;
-        let bound = own.or_else(|| Bound::of_members(&members, &counts));
-        Ok((members, bound))
-    };
-    let (members, bound, no_bound) = match bounded() {
+    let members = rule.members(&mut *stream, &counts, reason, run)?;
+    let (bound, no_bound) = match rule.bound(&mut *stream, &counts, reason, run) {
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
             return Err(why);
         }
-        Err(_) => (
-            Vec::new(),
-            None,
-            "the run ended before the bound was computed",
+        Err(_) => (None, "the run ended before the bound was computed"),
+        Ok(own) => (
+            own.or_else(|| Bound::of_members(&members, &counts)),
+            rule.why_no_bound(),
         ),
-        Ok((members, bound)) => (members, bound, rule.why_no_bound()),
     };
     let training = counted.as_ref().map(|counted| counted.training);
     let mut notes = Vec::new();
@@ -78,10 +72,17 @@ pub(crate) fn report(
     notes.extend(batch_note(train_loop));
     notes.extend(counted.and_then(|counted| sparse_note(&counted, stream.n())));
     if let (Reason::Converged, Some(errors @ 1..)) = (reason, training.map(|it| it.errors)) {
-        notes.push(format!(
-            "the weights are rounded after the scaling by eta, so {errors} examples on the \
-             hyperplane count as errors"
-        ));
+        let is_last = train_loop.rule.last() == predictor;
+        notes.push(match is_last {
+            true => format!(
+                "the weights are rounded after the scaling by eta, so {errors} examples on the \
+                 hyperplane count as errors"
+            ),
+            false => format!(
+                "the last weights made no mistake in the last pass; the hypothesis is another and \
+                 is wrong on {errors} examples"
+            ),
+        });
     }
     let errors = Counted {
         training,

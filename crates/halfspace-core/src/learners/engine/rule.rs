@@ -99,6 +99,11 @@ pub trait Rule: Send {
     /// The hypothesis that the learner answers with.
     fn predictor(&self) -> Predictor;
 
+    /// The hypothesis that makes the mistakes, if the learner answers with another.
+    fn last(&self) -> Predictor {
+        self.predictor()
+    }
+
     /// Writes the state of a session, or of a training that resumes elsewhere, without anything that follows from the
     /// parameters and the initial hypothesis. Called between two examples, or between two blocks while the whole
     /// sample is read under one hypothesis.
@@ -116,8 +121,8 @@ pub trait Rule: Send {
         false
     }
 
-    /// The bound of a committee that learns jointly and of which this rule is the first member. The other arguments are
-    /// those of [`Self::bound`].
+    /// The bound of a committee that learns jointly and of which this rule is the first member. `_committee` has the
+    /// hypotheses that made the mistakes, and the other arguments are those of [`Self::bound`].
     ///
     /// # Errors
     /// The interrupt that stopped the computation.
@@ -229,6 +234,12 @@ pub trait OnlineRule: Rule {
         learn_one_by_one(self, block, rows, mistakes_max, stop, random)
     }
 
+    /// Called by [`Self::learn`] and by committees after at most a block of examples was shown, once the rule has
+    /// learnt from the mistakes among them. A limit that is named here ends the run.
+    fn presented(&mut self, _examples: u64) -> Option<&'static str> {
+        None
+    }
+
     /// Prepares work on the next examples of a sample with helpers, before a block is read. The hypothesis may change
     /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`], and with real
     /// samples only for rules that read them. For `stop`, see [`Self::first_mistake`].
@@ -294,11 +305,17 @@ pub fn learn_one_by_one<R: OnlineRule + ?Sized>(
         if rule.may_break_off() && stop.look().is_some() {
             break;
         }
+        let correct = mistake.unwrap_or(rows.end) - next;
+        let limit = rule.presented(correct as u64);
         let Some(row) = mistake else {
+            learnt.last = limit.map_or(learnt.last, Update::Refused);
             return learnt;
         };
         next = row + 1;
         learnt.mistake(row, rule.update(block, row, random));
+        if let Some(limit) = rule.presented(1).or(limit) {
+            learnt.last = Update::Refused(limit);
+        }
         if matches!(learnt.last, Update::Awaiting | Update::Refused(_)) {
             break;
         }

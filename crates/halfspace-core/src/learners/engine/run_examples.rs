@@ -103,16 +103,13 @@ impl<'a> RunExamples<'a> {
     }
 
     /// Turns rows (see [`Stream::row`]) into rows of the data, held-out examples included.
-    pub(crate) fn data_rows(&self, rows: &BitVector) -> BitVector {
+    pub(crate) fn data_rows(&self, rows: Vec<u64>) -> Vec<u64> {
         let (Some(holdout), ExampleSource::Generated(_)) = (self.holdout, self.source) else {
-            return rows.clone();
+            return rows;
         };
         let shown = holdout.rows(HoldoutPart::Shown);
-        let mut data_rows = BitVector::zeros(shown.last().map_or(0, |&row| row as usize + 1));
-        for (place, &row) in shown.iter().enumerate() {
-            data_rows.set(row as usize, rows.get(place));
-        }
-        data_rows
+        let data_row = |row: u64| u64::from(shown[row as usize]);
+        rows.into_iter().map(data_row).collect()
     }
 
     /// Whether it may take long to read all examples again, because they are drawn or not in memory.

@@ -8,6 +8,7 @@ use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
 use crate::learners::engine::input::{Input, TaskError};
+use crate::learners::engine::kept::Kept;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
@@ -152,9 +153,10 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     };
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
     let noted = examples.saturating_mul(an_example);
-    let marked = numbered_examples(task, input).filter(|_| task.entry.is_compressed);
+    let marked = numbered_examples(task, input).filter(|_| task.entry.has_receipts());
+    let kept = marked.map_or(0, |examples| Kept::bytes_max(examples, task.members()));
     let all = drawn.saturating_add(rows).saturating_add(noted);
-    let all = all.saturating_add(marked.unwrap_or(0) / 8);
+    let all = all.saturating_add(kept);
     all.saturating_add((64 * n).saturating_mul(task.members() as u64))
 }
 

@@ -1,7 +1,7 @@
 //! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the outcome.
 
-use crate::bits::BitVector;
 use crate::learners::engine::input::Input;
+use crate::learners::engine::kept::Kept;
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
 use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::reason::Reason;
@@ -147,11 +147,11 @@ fn begin<'r>(
         },
         ..RunState::new(stop_conditions::limits(task), random)
     };
-    let is_compressed = task.entry.is_compressed && course.tested.is_some();
+    let is_kept = task.entry.has_receipts() && course.tested.is_some();
     let mut train_loop = TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order));
-    train_loop.mistaken = task::numbered_examples(task, input)
-        .filter(|_| is_compressed)
-        .map(|examples| BitVector::zeros(examples as usize));
+    train_loop.kept = task::numbered_examples(task, input)
+        .filter(|_| is_kept)
+        .map(|examples| Kept::new(examples as usize, task.members()));
     train_loop
 }
 

@@ -1,7 +1,8 @@
 //! The one train loop of all learners: passes, order, progress and the best hypothesis. What one block of examples does
 //! to the run is decided in [`crate::learners::engine::run_state`].
 
-use crate::bits::{BLOCK_ROWS, BitVector};
+use crate::bits::BLOCK_ROWS;
+use crate::learners::engine::kept::{Kept, KeptInBlock};
 use crate::learners::engine::phase::{Best, Phase, Wrong};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
@@ -29,10 +30,10 @@ pub struct TrainLoop<'r> {
     /// Whether the loop keeps the best hypothesis beside the last.
     pub keeps_best: bool,
     pub(crate) best: Option<Best>,
-    /// The mistaken examples by their rows: see [`Stream::row`]. `None` if they do not reproduce the run.
-    pub(crate) mistaken: Option<BitVector>,
-    /// The mask of the mistakes in the present block.
-    wrong: u64,
+    /// The mistaken examples. `None` if they do not reproduce the run.
+    pub(crate) kept: Option<Kept>,
+    /// Those of the present block.
+    in_block: KeptInBlock,
 }
 
 /// Bits or values per pass up to which every pass ends with an evaluation of the hypothesis.
@@ -43,18 +44,6 @@ const PASSES_BETWEEN: u64 = 16;
 
 /// Words of work between two polls of the stop flag.
 const WORDS_BETWEEN_LOOKS: usize = 1 << 24;
-
-/// Marks the rows of the mistakes in a block whose first example has the position `place`.
-fn mark(mistaken: &mut BitVector, stream: &dyn Stream, place: u64, mut wrong: u64) {
-    if stream.is_in_order() {
-        return mistaken.set_word_from(place as usize, wrong);
-    }
-    while wrong != 0 {
-        let row = stream.row(place + u64::from(wrong.trailing_zeros()));
-        mistaken.set(row as usize, true);
-        wrong &= wrong - 1;
-    }
-}
 
 impl<'r> TrainLoop<'r> {
     /// A run before its first example.
@@ -68,8 +57,8 @@ impl<'r> TrainLoop<'r> {
             was_handed_over: false,
             keeps_best: true,
             best: None,
-            mistaken: None,
-            wrong: 0,
+            kept: None,
+            in_block: KeptInBlock::default(),
         }
     }
 
@@ -155,8 +144,8 @@ impl<'r> TrainLoop<'r> {
             let place =
                 (self.course.counts.examples - before.examples).saturating_sub(first as u64);
             let step = self.block(&block, first);
-            if let Some(mistaken) = &mut self.mistaken {
-                mark(mistaken, stream, place, self.wrong);
+            if let Some(kept) = &mut self.kept {
+                kept.mark(stream, place, &self.in_block);
             }
             match step {
                 // The result of a complete pass takes precedence over a limit that its last example
@@ -269,7 +258,7 @@ impl<'r> TrainLoop<'r> {
     fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
         let rows = block.rows();
         let mut row = first;
-        self.wrong = 0;
+        self.in_block.clear();
         let rule = self.rule.online();
         let is_quick = block.words_of_work() <= WORDS_BETWEEN_LOOKS;
         let mistakes_max = if is_quick { u64::MAX } else { 1 };
@@ -283,7 +272,7 @@ impl<'r> TrainLoop<'r> {
                 .course
                 .learn(rule, self.run, block, row..rows, mistakes_max);
             row = learnt.end;
-            self.wrong |= learnt.changed();
+            self.in_block.note(&learnt);
             self.phase.set_rows(row);
             step?;
         }

@@ -17,7 +17,7 @@ pub enum Update {
 }
 
 /// The effect of several examples on an on-line rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Learnt {
     /// The row after the last example that was read.
     pub end: usize,
@@ -30,6 +30,9 @@ pub struct Learnt {
     /// The classes that were predicted. None with two classes, because the label and the mistake tell which was
     /// predicted.
     pub predicted: Option<BlockCodes>,
+    /// The masks of the rows that were mistakes of members of a committee, with the codes of these members. Empty with
+    /// two classes.
+    pub members: Vec<(u32, u64)>,
     /// The effect of the last row that the rule learnt from. [`Update::Unchanged`] if there was none.
     pub last: Update,
 }
@@ -43,6 +46,7 @@ impl Learnt {
             mistaken: 0,
             updated: 0,
             predicted: None,
+            members: Vec::new(),
             last: Update::Unchanged,
         }
     }

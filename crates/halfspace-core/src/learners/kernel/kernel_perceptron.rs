@@ -49,7 +49,7 @@ use crate::learners::decision::Decision;
 use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
@@ -86,7 +86,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Slowing,
     confidence_rules: &[],
     is_conservative: true,
-    is_compressed: true,
+    replay: Replay::Mistaken,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {

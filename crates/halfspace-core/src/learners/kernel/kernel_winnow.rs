@@ -39,7 +39,7 @@ use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
 use crate::learners::decision::Decision;
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind, Parameters};
@@ -81,7 +81,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Unforeseen,
     confidence_rules: &[],
     is_conservative: true,
-    is_compressed: true,
+    replay: Replay::Mistaken,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {

@@ -48,7 +48,7 @@ use std::ops::{ControlFlow, Range};
 use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{
@@ -87,7 +87,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[],
     is_conservative: true,
-    is_compressed: true,
+    replay: Replay::Mistaken,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {

@@ -42,7 +42,7 @@ use crate::learners::arithmetic::unit::Unit;
 use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::parameters::{
     Minimum, Parameter, ParameterError, ParameterKind, Parameters, Weights,
@@ -153,7 +153,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[],
     is_conservative: true,
-    is_compressed: true,
+    replay: Replay::Mistaken,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
     guarantee: Guarantee {
@@ -179,6 +179,8 @@ pub struct Perceptron {
     unit: Unit,
     /// The factor of the example in an update.
     step: f64,
+    /// Real weights times this number stay finite.
+    spare: f64,
     scratch: LinearScratch,
     eta: f64,
     order: Order,
@@ -193,12 +195,24 @@ impl Perceptron {
     /// # Errors
     /// An error if the first weights do not fit the data, or a reading is given for real data.
     pub fn new(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
+        Self::with_spare(setup, order, 1.0)
+    }
+
+    /// A rule whose real weights are so small that sums of 2^60 of them are finite.
+    ///
+    /// # Errors
+    /// See [`Self::new`].
+    pub(super) fn of_bounded_sums(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
+        Self::with_spare(setup, order, libm::ldexp(1.0, 64))
+    }
+
+    fn with_spare(setup: &Setup<'_>, order: Order, spare: f64) -> Result<Self, ParameterError> {
         let parameters = setup.parameters;
         let reading = reading(setup)?;
         let has_bias = parameters.flag("bias");
         let first = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
         let eta = parameters.number("eta");
-        Ok(Self::begin(reading, first, eta, order))
+        Ok(Self::begin(reading, first, eta, order, spare))
     }
 
     /// The rule before its first example. `reading` is none for real examples.
@@ -207,6 +221,7 @@ impl Perceptron {
         (first, bias): (Vec<f64>, Option<f64>),
         eta: f64,
         order: Order,
+        spare: f64,
     ) -> Self {
         let all = || first.iter().chain(&bias);
         let starts_at_zero = all().all(|&weight| weight == 0.0);
@@ -241,6 +256,7 @@ impl Perceptron {
             weights,
             unit: unit.unwrap_or(Unit::ONE),
             step,
+            spare,
             eta,
             order,
             starts_at_zero,
@@ -250,6 +266,21 @@ impl Perceptron {
     /// The present weights in units.
     pub fn weights(&self) -> &LinearWeights {
         &self.weights
+    }
+
+    /// The unit of the weights in answers.
+    pub(super) fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The factor of the example in an update, in units.
+    pub(super) fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The amount of an update by a positive example, and the number by which real weights must stay finite.
+    fn amount(&self) -> (f64, f64) {
+        (self.step, self.unit.value().max(1.0) * self.spare)
     }
 
     /// The hypothesis for weights in units.
@@ -310,7 +341,7 @@ impl Rule for Perceptron {
         };
         weights.check_like(&self.weights)?;
         let (reading, first) = (self.weights.reading(), weights.numbers());
-        *self = Self::begin(reading, first, self.eta, self.order);
+        *self = Self::begin(reading, first, self.eta, self.order, self.spare);
         Ok(())
     }
 
@@ -388,13 +419,12 @@ impl OnlineRule for Perceptron {
             return Update::Refused("exact integer weights are at most 2^40");
         }
         self.updates_left -= 1;
-        let amount = if block.is_positive(row) {
-            self.step
-        } else {
-            -self.step
-        };
-        let amount = (amount, self.unit.value());
-        if self.weights.add(block, row, amount, &mut self.scratch) {
+        let (step, factor) = self.amount();
+        let amount = if block.is_positive(row) { step } else { -step };
+        if self
+            .weights
+            .add(block, row, (amount, factor), &mut self.scratch)
+        {
             Update::Changed
         } else {
             Update::Refused(OUT_OF_RANGE)
@@ -410,7 +440,7 @@ impl OnlineRule for Perceptron {
         random: &mut Generator,
     ) -> Learnt {
         let most = mistakes_max.min(self.updates_left);
-        let amount = (self.step, self.unit.value());
+        let amount = self.amount();
         let learnt = match most {
             0 => None,
             most => self.weights.learn(block, rows.clone(), amount, most),

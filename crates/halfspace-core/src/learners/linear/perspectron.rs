@@ -53,7 +53,7 @@ use std::ops::Range;
 
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
@@ -92,7 +92,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[],
     is_conservative: false,
-    is_compressed: false,
+    replay: Replay::Whole,
     default_stop: DefaultStop::Passes(1),
     parameters: &[
         READING,

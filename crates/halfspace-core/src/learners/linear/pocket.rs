@@ -37,7 +37,9 @@
 
 use std::ops::Range;
 
-use crate::learners::engine::entry::{DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay,
+};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
@@ -65,7 +67,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[],
     is_conservative: false,
-    is_compressed: false,
+    replay: Replay::Whole,
     default_stop: DefaultStop::Mistakes(10_000),
     parameters: &[READING, BIAS, ETA, INITIAL],
     guarantee: Guarantee {
@@ -114,6 +116,10 @@ impl Rule for Pocket {
             Some((_, weights)) => self.perceptron.shown(weights).into(),
             None => self.perceptron.predictor(),
         }
+    }
+
+    fn last(&self) -> Predictor {
+        self.perceptron.predictor()
     }
 
     fn keeps_best(&self) -> bool {

@@ -43,7 +43,7 @@ use rand::{RngExt, SeedableRng};
 use crate::bits::{self, BLOCK_ROWS};
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Replay};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
@@ -103,7 +103,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime],
     is_conservative: true,
-    is_compressed: false,
+    replay: Replay::Whole,
     default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
     guarantee: Guarantee {

@@ -38,7 +38,7 @@
 //! ```
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Replay};
 use crate::learners::engine::parameters::{Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
@@ -106,7 +106,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[],
     is_conservative: false,
-    is_compressed: false,
+    replay: Replay::Whole,
     default_stop: DefaultStop::Own,
     parameters: &[MAX_ITERATIONS, restarts("0")],
     guarantee: Guarantee {

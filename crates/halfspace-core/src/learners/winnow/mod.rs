@@ -51,7 +51,7 @@ use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
-    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
@@ -85,7 +85,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     confidence_rules: &[],
     is_conservative: true,
-    is_compressed: true,
+    replay: Replay::Mistaken,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {

@@ -1,0 +1,141 @@
+//! The mistaken examples of a run, from which it can be repeated. Each member of a committee has its own.
+
+use std::collections::BTreeSet;
+
+use crate::bits::BitVector;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::update::Learnt;
+use crate::learners::sample::source::Stream;
+
+/// The most rows that are kept for the members of a committee together, and the most that a receipt lists.
+pub const ROWS_MAX: usize = 1 << 16;
+
+/// The mistaken examples of a run by their rows: see [`Stream::row`].
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Those of the whole run. With a committee, the examples from which any member learnt.
+    all: BitVector,
+    /// Those of each member of a committee, by its code. None if they were too many.
+    members: Option<Vec<BTreeSet<u32>>>,
+}
+
+/// The mistakes in a block of examples.
+#[derive(Clone, Debug, Default)]
+pub struct KeptInBlock {
+    all: u64,
+    members: Vec<(u32, u64)>,
+}
+
+impl KeptInBlock {
+    pub(crate) fn note(&mut self, learnt: &Learnt) {
+        self.all |= learnt.changed();
+        self.members.extend(&learnt.members);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.all = 0;
+        self.members.clear();
+    }
+}
+
+/// The positions of the ones in a mask.
+fn ones(mut mask: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        let at = (mask != 0).then(|| u64::from(mask.trailing_zeros()))?;
+        mask &= mask - 1;
+        Some(at)
+    })
+}
+
+impl Kept {
+    /// Keeps nothing yet of `examples`. `members` is 1 for two classes.
+    pub(crate) fn new(examples: usize, members: usize) -> Self {
+        let own = if members > 1 { members } else { 0 };
+        Self {
+            all: BitVector::zeros(examples),
+            members: Some(vec![BTreeSet::new(); own]),
+        }
+    }
+
+    /// Bytes that a run keeps at most.
+    pub(crate) fn bytes_max(examples: u64, members: usize) -> u64 {
+        // An entry of an ordered set takes up to three times the space of its number.
+        let listed = if members > 1 { 12 * ROWS_MAX } else { 0 };
+        examples / 8 + (listed + members * size_of::<BTreeSet<u32>>()) as u64
+    }
+
+    /// Keeps the mistakes of a block whose first example has the position `place`.
+    pub(crate) fn mark(&mut self, stream: &dyn Stream, place: u64, block: &KeptInBlock) {
+        if stream.is_in_order() {
+            self.all.set_word_from(place as usize, block.all);
+        } else {
+            for at in ones(block.all) {
+                self.all.set(stream.row(place + at) as usize, true);
+            }
+        }
+        let Some(members) = &mut self.members else {
+            return;
+        };
+        for (code, mask) in &block.members {
+            let rows = ones(*mask).map(|at| stream.row(place + at) as u32);
+            members[*code as usize].extend(rows);
+        }
+        if members.iter().map(BTreeSet::len).sum::<usize>() > ROWS_MAX {
+            self.members = None;
+        }
+    }
+
+    /// The rows from which the run learnt.
+    pub fn all(&self) -> &BitVector {
+        &self.all
+    }
+
+    /// The rows of each member, and of the only rule with two classes. None if they are too many for a receipt.
+    pub(crate) fn listed(&self) -> Option<Vec<Vec<u64>>> {
+        let members = self.members.as_ref()?;
+        let own = |rows: &BTreeSet<u32>| rows.iter().copied().map(u64::from).collect();
+        match members.is_empty() {
+            false => Some(members.iter().map(own).collect()),
+            true if self.all.ones() > ROWS_MAX as u64 => None,
+            true => {
+                let words = (0..).step_by(64).zip(self.all.words());
+                Some(vec![
+                    words
+                        .flat_map(|(first, word)| ones(*word).map(move |at| first + at))
+                        .collect(),
+                ])
+            }
+        }
+    }
+
+    pub(crate) fn write(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers(self.all.words().iter().copied());
+        snapshot.number(self.members.is_some().into());
+        for rows in self.members.iter().flatten() {
+            snapshot.number(rows.len() as u64);
+            snapshot.numbers(rows.iter().copied().map(u64::from));
+        }
+    }
+
+    /// Replaces the rows by those that [`Self::write`] wrote for the same examples and members.
+    ///
+    /// # Errors
+    /// An error if the snapshot has no such rows.
+    pub(crate) fn read(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let words = snapshot.numbers(self.all.words().len())?;
+        self.all = BitVector::from_words(self.all.n(), words);
+        if snapshot.number()? == 0 {
+            self.members = None;
+        }
+        for rows in self.members.iter_mut().flatten() {
+            let count = snapshot.count()?;
+            let row = |row: u64| u32::try_from(row).map_err(|_| SnapshotError);
+            *rows = snapshot
+                .numbers(count)?
+                .into_iter()
+                .map(row)
+                .collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+}

@@ -139,7 +139,7 @@ pub struct Limits {
     pub grid_trainings_max: u32,
     /// Learners per comparison.
     ///
-    /// Six settings of each of the 16 learners fit.
+    /// Five settings of each of the 17 learners fit.
     #[arg(skip = crate::records::compare::LEARNERS_MAX as u64)]
     pub compare_learners_max: u64,
     /// Folds per comparison.

@@ -18,7 +18,7 @@ use halfspace::records::{ModelId, Names, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace_core::learners::catalogue::{CATALOGUE, find};
 use halfspace_core::learners::engine::check::check;
-use halfspace_core::learners::engine::entry::{LearnerEntry, Setup};
+use halfspace_core::learners::engine::entry::{LearnerEntry, Replay, Setup};
 use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
@@ -137,7 +137,9 @@ fn training_counts_add_up() {
             errors(&outcome.predictor, data),
             "{context}"
         );
-        if [Reason::Converged, Reason::Consistent].contains(&outcome.termination.reason) {
+        let is_clean = [Reason::Converged, Reason::Consistent].contains(&outcome.termination.reason);
+        // An average may err where the last weights made no mistake.
+        if is_clean && entry.replay != Replay::Numbered {
             assert_eq!(training.errors, 0, "{context}");
         }
         if let Some(bound) = &outcome.bound {
@@ -322,7 +324,7 @@ fn session_learns_like_a_pass_and_resumes_at_every_position() {
             assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
             let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
             assert!(cut.is_err(), "{context} at {position}");
-            let (row, before) = (data.rows(position..position + 1), stepped.predictor());
+            let (row, before) = (data.rows(position..position + 1), stepped.last());
             let answer = stepped.learn(&row, &run).unwrap();
             if let Some(prediction) = answer[0].prediction {
                 // The prediction is for the example as the client sent it, before any reflection.

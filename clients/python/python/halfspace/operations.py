@@ -351,8 +351,9 @@ class Operations:
 
         A receipt names the mistaken examples of the training. With the parameters and the seed, these examples
         reproduce the run. `halfspace verify` replays a receipt on the data with a second implementation of the
-        learners. A training has a receipt if the learner changes its state only on mistakes, the order is cyclic or
-        shuffled, and the run began from the learner's own first hypothesis.
+        learners. A training has a receipt if its mistakes and their places reproduce the run, the order is cyclic
+        or shuffled, and the run began from the learner's own first hypothesis. Each of more than two classes has a
+        rule with mistaken examples of its own.
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/receipt", accept="application/json"), types.Receipt)
 
@@ -960,8 +961,9 @@ class AsyncOperations:
 
         A receipt names the mistaken examples of the training. With the parameters and the seed, these examples
         reproduce the run. `halfspace verify` replays a receipt on the data with a second implementation of the
-        learners. A training has a receipt if the learner changes its state only on mistakes, the order is cyclic or
-        shuffled, and the run began from the learner's own first hypothesis.
+        learners. A training has a receipt if its mistakes and their places reproduce the run, the order is cyclic
+        or shuffled, and the run began from the learner's own first hypothesis. Each of more than two classes has a
+        rule with mistaken examples of its own.
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/receipt", accept="application/json"), types.Receipt)
 

@@ -68,6 +68,14 @@ class AutoLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", ta
     params: dict[str, Any] | None = None
 
 
+class AveragedPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="averaged-perceptron"):
+    """Averaged perceptron"""
+
+    name: ClassVar[Literal["averaged-perceptron"]] = "averaged-perceptron"
+
+    params: dict[str, Any] | None = None
+
+
 class Axis(Struct, kw_only=True, omit_defaults=True):
     """An axis of a chart."""
 
@@ -1991,7 +1999,7 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     compare_learners_max: int
     """Learners per comparison.
 
-    Six settings of each of the 16 learners fit.
+    Five settings of each of the 17 learners fit.
     """
 
     computations_max: int
@@ -2258,7 +2266,7 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     compare_learners_max: int
     """Learners per comparison.
 
-    Six settings of each of the 16 learners fit.
+    Five settings of each of the 17 learners fit.
     """
 
     computations_max: int
@@ -3402,20 +3410,28 @@ class Receipt(Struct, kw_only=True, omit_defaults=True):
     hypothesis_sha256: str
     """SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name."""
 
-    kept: list[int]
-    """The rows of the mistaken examples, counted from 0 and ascending."""
-
     learner: str
     """The learner."""
 
+    members: list[ReceiptMember]
+    """The rules of the run: one per class in the order of the classes, or the one for the positive of two classes."""
+
     mistakes: int
-    """The total of mistakes. The replay ends after the last of them."""
+    """The total of wrong predictions in the run."""
+
+    multiclass: Multiclass | None = None
+    """How the members of a committee learn. Only for more than two classes."""
 
     order: str
     """The order of the examples in a pass: `cyclic` or `shuffled`."""
 
     params: dict[str, Any]
     """Parameters of the learner, including defaults."""
+
+    presented: int | None = None
+    """The number of examples that the learner was shown in all passes. Only for a learner whose hypothesis depends on
+    it.
+    """
 
     seed: int
     """The seed of all random choices."""
@@ -3427,7 +3443,7 @@ class Receipt(Struct, kw_only=True, omit_defaults=True):
     """Wrong predictions of the hypothesis on the examples that the learner was shown; null if they were not counted."""
 
     version: int
-    """The version of this form: 1."""
+    """The version of this form: 2."""
 
 
 class ReceiptHoldout(Struct, kw_only=True, omit_defaults=True):
@@ -3438,6 +3454,19 @@ class ReceiptHoldout(Struct, kw_only=True, omit_defaults=True):
 
     share: float
     """The share of the examples."""
+
+
+class ReceiptMember(Struct, kw_only=True, omit_defaults=True):
+    """A rule of a training, and the examples that repeat it."""
+
+    class_: str = field(name="class")
+    """The class whose examples are positive for the rule."""
+
+    kept: list[int]
+    """The rows of the examples from which it learnt, counted from 0 and ascending."""
+
+    mistakes: int
+    """The number of times that the rule learnt. The replay ends after the last of all rules."""
 
 
 class Recovery(Struct, kw_only=True, omit_defaults=True):
@@ -4594,7 +4623,7 @@ LabelledAssume: TypeAlias = Literal["independent", "uniform"]
 LabelsKind: TypeAlias = Literal["half-space", "labelled", "unlabelled"]
 """Kind of the labels."""
 
-LearnerSpec: TypeAlias = Union[AmpLearner, AutoLearner, BoundedPerceptronLearner, ClippedPerceptronLearner, DirectedDriftLearner, DirectedDriftAsyncLearner, DirectedDriftSyncLearner, FocusingBpLearner, KernelPerceptronLearner, KernelWinnowLearner, PerceptronLearner, PerspectronLearner, PocketLearner, ReinforcedAmpLearner, SbpiLearner, WinnowLearner]
+LearnerSpec: TypeAlias = Union[AmpLearner, AutoLearner, AveragedPerceptronLearner, BoundedPerceptronLearner, ClippedPerceptronLearner, DirectedDriftLearner, DirectedDriftAsyncLearner, DirectedDriftSyncLearner, FocusingBpLearner, KernelPerceptronLearner, KernelWinnowLearner, PerceptronLearner, PerspectronLearner, PocketLearner, ReinforcedAmpLearner, SbpiLearner, WinnowLearner]
 """A learner and its parameters"""
 
 Missing: TypeAlias = Literal["value", "drop", "refuse"]

@@ -60,8 +60,11 @@ impl Kept {
     /// Bytes that a run keeps at most.
     pub(crate) fn bytes_max(examples: u64, members: usize) -> u64 {
         // An entry of an ordered set takes up to three times the space of its number.
-        let listed = if members > 1 { 12 * ROWS_MAX } else { 0 };
-        examples / 8 + (listed + members * size_of::<BTreeSet<u32>>()) as u64
+        let listed = match members {
+            1 => 0,
+            _ => 12 * ROWS_MAX + members * size_of::<BTreeSet<u32>>(),
+        };
+        examples / 8 + listed as u64
     }
 
     /// Keeps the mistakes of a block whose first example has the position `place`.

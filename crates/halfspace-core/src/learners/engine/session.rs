@@ -332,6 +332,12 @@ impl Session {
         self.rule.predictor()
     }
 
+    /// The hypothesis that predicts the next example before it is learnt. Only an average differs from
+    /// [`Self::predictor`].
+    pub fn last(&self) -> Predictor {
+        self.rule.last()
+    }
+
     /// The counts of the session. Its position is the number of examples.
     pub fn counts(&self) -> Counts {
         self.course.counts

@@ -137,7 +137,8 @@ fn training_counts_add_up() {
             errors(&outcome.predictor, data),
             "{context}"
         );
-        let is_clean = [Reason::Converged, Reason::Consistent].contains(&outcome.termination.reason);
+        let is_clean =
+            [Reason::Converged, Reason::Consistent].contains(&outcome.termination.reason);
         // An average may err where the last weights made no mistake.
         if is_clean && entry.replay != Replay::Numbered {
             assert_eq!(training.errors, 0, "{context}");

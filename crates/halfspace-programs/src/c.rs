@@ -2,31 +2,30 @@
 
 use std::fmt::{self, Write};
 
-use super::computation::{Cells, Computation, Input, Score, Word};
+use super::computation::{Cells, Computation, Input, Scores, Word};
 use super::sink::{Sink, Stop, section};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.c");
 
 pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
-    if !matches!(computation.score, Score::Real { .. }) {
+    if !matches!(computation.scores, Scores::Real(_)) {
         computation.check_integral(63)?;
     }
     write!(sink, "/* {title}.\n{}", section(TEMPLATE, "head"))?;
     writeln!(
         sink,
-        "enum {{ FEATURES = {}, COLUMNS = {}, FILE_COLUMNS = {}, HAS_NAMES = {} }};",
+        "enum {{ FEATURES = {}, MEMBERS = {}, COLUMNS = {}, FILE_COLUMNS = {}, HAS_NAMES = {} }};",
         computation.n,
+        computation.members(),
         computation.input_count(),
         computation.columns,
         u8::from(computation.has_names)
     )?;
-    let [negative, positive] = computation.classes.map(text);
-    let (negative, positive) = (negative?, positive?);
-    writeln!(
-        sink,
-        "static const char *const CLASSES[2] = {{{negative}, {positive}}};"
-    )?;
+    let classes = computation.classes.iter().map(|name| text(name));
+    sink.write_str("static const char *const CLASSES[] = {")?;
+    sink.list(classes.collect::<Result<Vec<_>, _>>()?)?;
+    sink.write_str("};\n")?;
     let (rest, minus_one) = (computation.rest, computation.minus_one);
     writeln!(
         sink,
@@ -40,8 +39,8 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
         column(at, &input, sink)?;
     }
     sink.write_str("};\n\n")?;
-    constants(&computation.score, sink)?;
-    sink.write_str(section(TEMPLATE, computation.score.section()))?;
+    constants(&computation.scores, sink)?;
+    sink.write_str(section(TEMPLATE, computation.scores.section()))?;
     Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
@@ -139,17 +138,23 @@ fn double(value: f64) -> String {
     format!("{value:?}")
 }
 
-/// Writes the numbers of the score.
-fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
-    match score {
-        Score::Sum { weights, constant } => {
-            sink.write_str("static const int64_t WEIGHTS[FEATURES] = {")?;
-            sink.list(weights)?;
-            writeln!(sink, "}}, CONSTANT = {constant};")
+/// Writes the numbers of the scores.
+fn constants(scores: &Scores, sink: &mut Sink) -> fmt::Result {
+    match scores {
+        Scores::Sum(members) => {
+            sink.write_str("static const int64_t WEIGHTS[MEMBERS][FEATURES] = {\n")?;
+            for own in members {
+                sink.write_str("    {")?;
+                sink.list(&own.weights)?;
+                sink.write_str("},\n")?;
+            }
+            sink.write_str("}, CONSTANTS[MEMBERS] = {")?;
+            sink.list(members.iter().map(|own| &own.constant))?;
+            sink.write_str("};\n")
         }
-        Score::Kernel(kernel) => {
-            let lengths = kernel.support.iter().map(|(ones, _)| ones.len());
-            let most = lengths.max().unwrap_or(0).max(1);
+        Scores::Kernel(kernel) => {
+            let all = || kernel.supports.iter().flatten();
+            let most = all().map(|(ones, _)| ones.len()).max().unwrap_or(0).max(1);
             sink.write_str("static const int64_t KERNEL[] = {")?;
             sink.list(&kernel.values)?;
             let is_counted = u8::from(kernel.counts_agreements);
@@ -159,7 +164,7 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
             )?;
             let shape = format!("struct {{ int64_t net; size_t count, ones[{most}]; }}");
             writeln!(sink, "static const {shape} SUPPORT[] = {{")?;
-            for (ones, net) in &kernel.support {
+            for (ones, net) in all() {
                 write!(sink, "    {{{net}, {}, {{", ones.len())?;
                 match ones.is_empty() {
                     true => sink.write_char('0')?,
@@ -167,22 +172,33 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
                 }
                 sink.write_str("}},\n")?;
             }
-            sink.write_str("    {0, 0, {0}}\n};\n")
+            sink.write_str("    {0, 0, {0}}\n};\n")?;
+            sink.write_str("/* The first support vector of each member. */\n")?;
+            let mut first = 0;
+            let starts = kernel.supports.iter().map(|support| {
+                first += support.len();
+                first
+            });
+            sink.write_str("static const size_t STARTS[MEMBERS + 1] = {0, ")?;
+            sink.list(starts)?;
+            sink.write_str("};\n")
         }
-        Score::Real {
-            weights,
-            lanes,
-            divisor,
-            offset,
-        } => {
-            writeln!(sink, "enum {{ LANES = {lanes} }};")?;
-            sink.write_str("static const double WEIGHTS[FEATURES] = {")?;
-            sink.list(weights.iter().copied().map(double))?;
-            writeln!(
+        Scores::Real(own) => {
+            writeln!(sink, "enum {{ LANES = {} }};", own.lanes)?;
+            sink.write_str("static const double WEIGHTS[MEMBERS][FEATURES] = {\n")?;
+            for weights in &own.weights {
+                sink.write_str("    {")?;
+                sink.list(weights.iter().copied().map(double))?;
+                sink.write_str("},\n")?;
+            }
+            write!(
                 sink,
-                "}};\nstatic const double DIVISOR = {divisor:?}, OFFSET = {offset:?};"
-            )
+                "}};\nstatic const double DIVISOR = {:?}, OFFSETS[MEMBERS] = {{",
+                own.divisor
+            )?;
+            sink.list(own.offsets.iter().copied().map(double))?;
+            sink.write_str("};\n")
         }
-        Score::Monomials(_) => Ok(()),
+        Scores::Monomials(_) => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
-//! Describes a prediction in steps that every language can express: raw cells become features, features become a score,
-//! and the sign of the score is the label.
+//! Describes a prediction in steps that every language can express: raw cells become features, and features become the
+//! score of each member of the predictor. The sign of the only score is the label, or the first class with the largest
+//! score.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use halfspace_core::learners::kernel::conjunction_kernel::Conjunctions;
 use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
 use halfspace_core::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading};
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use halfspace_core::memory;
 use num_bigint::{BigInt, BigUint};
@@ -25,23 +27,24 @@ const COLUMN_BYTES_MIN: usize = 64;
 /// A number in a list takes at least this many bytes in every language, with the comma.
 const NUMBER_BYTES_MIN: usize = 3;
 
-/// A hypothesis with everything that a program says about it.
+/// A predictor with everything that a program says about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
     /// One line of text for the head of the program.
     pub title: &'a str,
-    /// The hypothesis.
-    pub hypothesis: &'a Hypothesis,
+    /// The hypothesis, or one per class.
+    pub predictor: &'a Predictor,
     /// The encoding of raw rows. Without an encoding a row has one number per feature.
     pub table: Option<&'a TableEncoding>,
     /// The names of the features, for rows without an encoding.
     pub features: Option<&'a [String]>,
-    /// The names of the labels -1 and +1.
-    pub classes: Option<&'a [String; 2]>,
+    /// The names of the classes. Without names, those of two are -1 and 1, and more are counted from 0.
+    pub classes: Option<&'a [String]>,
 }
 
 /// A prediction as a program computes it.
 pub(super) struct Computation<'a> {
+    /// The first of the members, which are all of one kind.
     hypothesis: &'a Hypothesis,
     table: Option<&'a TableEncoding>,
     features: Option<&'a [String]>,
@@ -55,10 +58,10 @@ pub(super) struct Computation<'a> {
     pub(super) rest: f64,
     /// The value of a feature whose cell is the number -1. A hypothesis over values from 0 to 1 reads -1 as 0.
     pub(super) minus_one: f64,
-    /// The score. The label is +1 iff the score is at least 0.
-    pub(super) score: Score,
-    /// The names of the labels -1 and +1.
-    pub(super) classes: [&'a str; 2],
+    /// The scores. If there is one, the label is the second class iff it is at least 0. Otherwise each class has one.
+    pub(super) scores: Scores,
+    /// The names of the classes.
+    pub(super) classes: Vec<Cow<'a, str>>,
 }
 
 /// A column of raw cells.
@@ -101,50 +104,58 @@ pub(super) enum Word<'a> {
     Number(f64),
 }
 
-/// The score of a row.
-pub(super) enum Score {
+/// The scores of a row, one per member of the predictor.
+pub(super) enum Scores {
     /// The constant and the weights of the features that are 1, in whole numbers.
-    Sum {
-        weights: Vec<BigInt>,
-        constant: BigInt,
-    },
+    Sum(Vec<Sum>),
     /// The labels of the support vectors times the kernel of each with the row.
-    Kernel(KernelScore),
+    Kernel(KernelScores),
     /// Powers of a base over the nonempty subsets of the features that are 1.
-    Monomials(MonomialScore),
-    /// Doubles. The score is the sum of the products, divided by `divisor`, plus `offset`. Product `j` is added to
-    /// lane `j` modulo `lanes`, a power of two. Then the upper half of the lanes is added to the lower half until one
-    /// lane is left.
-    Real {
-        weights: Vec<f64>,
-        lanes: usize,
-        divisor: f64,
-        offset: f64,
-    },
+    Monomials(MonomialScores),
+    /// Doubles.
+    Real(RealScores),
+}
+
+/// A constant and weights.
+pub(super) struct Sum {
+    pub(super) weights: Vec<BigInt>,
+    pub(super) constant: BigInt,
 }
 
 /// The features of a support vector that are 1, and the sum of the labels of this vector.
 pub(super) type Support = (Vec<u32>, i64);
 
-/// The score of a conjunction kernel.
-pub(super) struct KernelScore {
+/// The scores of a conjunction kernel.
+pub(super) struct KernelScores {
     /// Whether the kernel counts the features that agree, or else those that are 1 in both.
     pub(super) counts_agreements: bool,
-    pub(super) support: Vec<Support>,
     /// Kernel values by count, up to the largest count.
     pub(super) values: Vec<BigUint>,
     /// Whether the value of count c is 2^c.
     pub(super) is_power: bool,
+    pub(super) supports: Vec<Vec<Support>>,
 }
 
-/// The score of Winnow over monomials: `sum over S of base^e(S) - theta`, where e(S) sums the counts of the support
+/// The scores of Winnow over monomials: `sum over S of base^e(S) - theta`, where e(S) sums the counts of the support
 /// examples that contain S.
-pub(super) struct MonomialScore {
+pub(super) struct MonomialScores {
     pub(super) base: [BigUint; 2],
     pub(super) theta: [BigUint; 2],
-    pub(super) support: Vec<Support>,
     /// The most features of a row that may be 1.
     pub(super) active_max: u64,
+    pub(super) supports: Vec<Vec<Support>>,
+}
+
+/// A score of doubles is the sum of the products, divided by `divisor`, plus the offset. Product `j` is added to lane
+/// `j` modulo `lanes`, a power of two. Then the upper half of the lanes is added to the lower half until one lane is
+/// left.
+pub(super) struct RealScores {
+    pub(super) lanes: usize,
+    pub(super) divisor: f64,
+    /// The weights of each member.
+    pub(super) weights: Vec<Vec<f64>>,
+    /// The offset of each member.
+    pub(super) offsets: Vec<f64>,
 }
 
 impl Input<'_> {
@@ -159,14 +170,14 @@ impl Input<'_> {
     }
 }
 
-impl Score {
+impl Scores {
     /// The name of the section of a template with the arithmetic.
     pub(super) fn section(&self) -> &'static str {
         match self {
-            Self::Sum { .. } => "sum",
+            Self::Sum(_) => "sum",
             Self::Kernel(_) => "kernel",
             Self::Monomials(_) => "monomials",
-            Self::Real { .. } => "real",
+            Self::Real(_) => "real",
         }
     }
 }
@@ -178,15 +189,18 @@ impl<'a> Computation<'a> {
     /// A program that would be too long, or a lack of memory.
     pub(super) fn new(program: &Program<'a>) -> Result<Self, Stop> {
         let Program {
-            hypothesis,
+            predictor,
             table,
             features,
             classes,
             ..
         } = *program;
-        let n = hypothesis.n();
+        let (members, n) = (predictor.members(), predictor.n());
+        let hypothesis = &members[0];
         let inputs = table.map_or(n, |table| table.columns.len());
-        if inputs * COLUMN_BYTES_MIN + n * NUMBER_BYTES_MIN > SOURCE_BYTES_MAX {
+        if inputs * COLUMN_BYTES_MIN + members.len() * NUMBER_BYTES_MIN > SOURCE_BYTES_MAX
+            || n > SOURCE_BYTES_MAX / NUMBER_BYTES_MIN
+        {
             return Err(too_long().into());
         }
         let columns = match table {
@@ -210,8 +224,12 @@ impl<'a> Computation<'a> {
                 Hypothesis::Bounded(_) => 0.0,
                 _ => -1.0,
             },
-            score: score(hypothesis)?,
-            classes: classes.map_or(["-1", "1"], |names| names.each_ref().map(String::as_str)),
+            scores: scores(members)?,
+            classes: match (classes, members.len()) {
+                (Some(names), _) => names.iter().map(|name| Cow::Borrowed(&**name)).collect(),
+                (None, 1) => vec!["-1".into(), "1".into()],
+                (None, count) => (0..count).map(|code| code.to_string().into()).collect(),
+            },
         })
     }
 
@@ -262,17 +280,25 @@ impl<'a> Computation<'a> {
         }
     }
 
+    /// The number of scores.
+    pub(super) fn members(&self) -> usize {
+        match self.classes.len() {
+            2 => 1,
+            classes => classes,
+        }
+    }
+
     /// An upper bound on the magnitude of all sums of a score in whole numbers. None for other scores.
     pub(super) fn largest_sum(&self) -> Option<BigUint> {
-        match &self.score {
-            Score::Sum { weights, constant } => Some(
-                weights
-                    .iter()
-                    .chain([constant])
-                    .map(BigInt::magnitude)
-                    .sum(),
-            ),
-            Score::Kernel(kernel) => {
+        match &self.scores {
+            Scores::Sum(members) => {
+                let sum = |own: &Sum| {
+                    let all = own.weights.iter().chain([&own.constant]);
+                    all.map(BigInt::magnitude).sum::<BigUint>()
+                };
+                members.iter().map(sum).max()
+            }
+            Scores::Kernel(kernel) => {
                 let largest = |(ones, net): &Support| {
                     let count = if kernel.counts_agreements {
                         self.n
@@ -281,9 +307,10 @@ impl<'a> Computation<'a> {
                     };
                     &kernel.values[count] * net.unsigned_abs()
                 };
-                Some(kernel.support.iter().map(largest).sum())
+                let sum = |support: &Vec<Support>| support.iter().map(largest).sum::<BigUint>();
+                kernel.supports.iter().map(sum).max()
             }
-            Score::Monomials(_) | Score::Real { .. } => None,
+            Scores::Monomials(_) | Scores::Real(_) => None,
         }
     }
 
@@ -306,10 +333,8 @@ impl<'a> Computation<'a> {
 
     /// The limit to state if a language lacks the arithmetic of the score.
     pub(super) fn not_integral(&self) -> String {
-        match self.score {
-            Score::Real { .. } => {
-                "the weights are real, and only whole numbers are exact".to_owned()
-            }
+        match self.scores {
+            Scores::Real(_) => "the weights are real, and only whole numbers are exact".to_owned(),
             _ => {
                 "the score sums powers over all monomials; only a program in Python can".to_owned()
             }
@@ -345,95 +370,143 @@ fn word(text: &str) -> Word<'_> {
     }
 }
 
-fn score(hypothesis: &Hypothesis) -> Result<Score, Stop> {
-    memory::need((hypothesis.n() * (size_of::<BigInt>() + 2 * size_of::<u64>())) as u64)?;
-    Ok(match hypothesis {
+/// The scores of members, which are all of one kind.
+fn scores(members: &[Hypothesis]) -> Result<Scores, Stop> {
+    let n = members[0].n();
+    if members.len().saturating_mul(n) > SOURCE_BYTES_MAX / NUMBER_BYTES_MIN
+        && !matches!(
+            members[0],
+            Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_)
+        )
+    {
+        return Err(too_long().into());
+    }
+    memory::need((members.len() * n * (size_of::<BigInt>() + 2 * size_of::<u64>())) as u64)?;
+    let winnows: Vec<&WinnowWeights> = members.iter().filter_map(as_winnow).collect();
+    let kernels: Vec<&KernelExpansion> = members.iter().filter_map(as_kernel).collect();
+    let monomials: Vec<&KernelWinnowWeights> = members.iter().filter_map(as_monomials).collect();
+    Ok(match &members[0] {
+        Hypothesis::Winnow(_) => Scores::Sum(winnow(&winnows)?),
+        Hypothesis::Kernel(first) => Scores::Kernel(kernel(first, &kernels)?),
+        Hypothesis::KernelWinnow(first) => Scores::Monomials(self::monomials(first, &monomials)?),
+        Hypothesis::Linear(LinearWeights::Real(_)) | Hypothesis::Bounded(_) => reals(members),
+        Hypothesis::Linear(LinearWeights::Integer(_)) | Hypothesis::BinaryWeights(_) => {
+            Scores::Sum(members.iter().filter_map(sum).collect())
+        }
+    })
+}
+
+fn as_winnow(member: &Hypothesis) -> Option<&WinnowWeights> {
+    match member {
+        Hypothesis::Winnow(own) => Some(own),
+        _ => None,
+    }
+}
+
+fn as_kernel(member: &Hypothesis) -> Option<&KernelExpansion> {
+    match member {
+        Hypothesis::Kernel(own) => Some(own),
+        _ => None,
+    }
+}
+
+fn as_monomials(member: &Hypothesis) -> Option<&KernelWinnowWeights> {
+    match member {
+        Hypothesis::KernelWinnow(own) => Some(own),
+        _ => None,
+    }
+}
+
+/// The sum of a member with whole weights.
+fn sum(member: &Hypothesis) -> Option<Sum> {
+    match member {
         Hypothesis::BinaryWeights(weights) => {
-            let sign = |bit| {
-                if bit {
-                    BigInt::from(1)
-                } else {
-                    BigInt::from(-1)
-                }
-            };
-            signed_sum((0..weights.n()).map(|at| sign(weights.get(at))).collect())
+            let sign = |at| BigInt::from(if weights.get(at) { 1 } else { -1 });
+            Some(signed_sum((0..weights.n()).map(sign).collect()))
         }
         Hypothesis::Linear(LinearWeights::Integer(own)) => {
             let weights = own.weights().iter().map(|&weight| weight.into()).collect();
-            let mut score = match own.reading() {
+            let mut sum = match own.reading() {
                 Reading::Signed => signed_sum(weights),
-                Reading::Unsigned => Score::Sum {
+                Reading::Unsigned => Sum {
                     weights,
                     constant: BigInt::ZERO,
                 },
             };
-            if let (Score::Sum { constant, .. }, Some(bias)) = (&mut score, own.bias()) {
-                *constant += bias;
-            }
-            score
+            sum.constant += own.bias().unwrap_or(0);
+            Some(sum)
         }
-        Hypothesis::Linear(LinearWeights::Real(own)) => Score::Real {
-            weights: own.weights().to_vec(),
-            lanes: REAL_LANES,
-            divisor: 1.0,
-            offset: own.bias().unwrap_or(0.0),
-        },
-        Hypothesis::Bounded(own) => Score::Real {
-            weights: own
-                .weights()
-                .iter()
-                .map(|weight| weight - own.inhibition())
-                .collect(),
-            lanes: 1,
-            divisor: own.weights().len() as f64,
-            offset: -own.threshold(),
-        },
-        Hypothesis::Winnow(weights) => winnow(weights)?,
-        Hypothesis::Kernel(expansion) => Score::Kernel(kernel(expansion)?),
-        Hypothesis::KernelWinnow(weights) => Score::Monomials(monomials(weights)?),
-    })
+        _ => None,
+    }
+}
+
+fn reals(members: &[Hypothesis]) -> Scores {
+    let mut scores = RealScores {
+        lanes: REAL_LANES,
+        divisor: 1.0,
+        weights: Vec::new(),
+        offsets: Vec::new(),
+    };
+    for member in members {
+        match member {
+            Hypothesis::Linear(LinearWeights::Real(own)) => {
+                scores.weights.push(own.weights().to_vec());
+                scores.offsets.push(own.bias().unwrap_or(0.0));
+            }
+            Hypothesis::Bounded(own) => {
+                (scores.lanes, scores.divisor) = (1, own.weights().len() as f64);
+                let excess = own.weights().iter().map(|weight| weight - own.inhibition());
+                scores.weights.push(excess.collect());
+                scores.offsets.push(-own.threshold());
+            }
+            _ => {}
+        }
+    }
+    Scores::Real(scores)
 }
 
 /// Twice the weights of the bits that are 1, minus all weights.
-fn signed_sum(weights: Vec<BigInt>) -> Score {
+fn signed_sum(weights: Vec<BigInt>) -> Sum {
     let constant = -weights.iter().sum::<BigInt>();
     let weights = weights.into_iter().map(|weight| weight * 2).collect();
-    Score::Sum { weights, constant }
+    Sum { weights, constant }
 }
 
-/// The sum times the common denominator of all powers and the threshold, which does not change the sign.
-fn winnow(own: &WinnowWeights) -> Result<Score, Stop> {
-    let exponents = own.exponents();
-    let most = exponents.iter().copied().fold(0, i32::max);
-    let least = exponents.iter().copied().fold(0, i32::min);
-    let [numerator, denominator] = fraction(own.base());
+/// The sums times the common denominator of all powers and the threshold, which changes neither a sign nor an order.
+fn winnow(members: &[&WinnowWeights]) -> Result<Vec<Sum>, Stop> {
+    let exponents = || members.iter().flat_map(|own| own.exponents()).copied();
+    let most = exponents().fold(0, i32::max);
+    let least = exponents().fold(0, i32::min);
+    let first = members[0];
+    let [numerator, denominator] = fraction(first.base());
     let span = u64::from(most.abs_diff(least));
     let bits = (numerator.bits() + denominator.bits()).saturating_mul(span);
-    if bits.saturating_mul(exponents.len() as u64 + 1) > 8 * SOURCE_BYTES_MAX as u64 {
+    let numbers = exponents().count() as u64 + members.len() as u64;
+    if bits.saturating_mul(numbers) > 8 * SOURCE_BYTES_MAX as u64 {
         return Err(too_long().into());
     }
-    memory::need(bits / 4 * (exponents.len() as u64 + 1))?;
-    let tens = BigUint::from(10_u32).pow(own.theta().places());
+    memory::need(bits / 4 * numbers)?;
+    let tens = BigUint::from(10_u32).pow(first.theta().places());
     let power = |exponent: i32| {
         let up = numerator.pow(exponent.abs_diff(least));
         BigInt::from(up * denominator.pow(most.abs_diff(exponent)) * &tens)
     };
-    let threshold = own.theta().digits()
+    let threshold = first.theta().digits()
         * numerator.pow(least.unsigned_abs())
         * denominator.pow(most.unsigned_abs());
-    let mut constant = -BigInt::from(threshold);
-    let n = own.n();
-    let mut weights: Vec<BigInt> = exponents[..n]
-        .iter()
-        .map(|&exponent| power(exponent))
-        .collect();
-    for (weight, &exponent) in weights.iter_mut().zip(&exponents[n..]) {
-        // The complement of a feature counts while the feature is 0.
-        let complement = power(exponent);
-        *weight -= &complement;
-        constant += complement;
-    }
-    Ok(Score::Sum { weights, constant })
+    let sum = |own: &&WinnowWeights| {
+        let (exponents, n) = (own.exponents(), own.n());
+        let mut constant = -BigInt::from(threshold.clone());
+        let mut weights: Vec<BigInt> = exponents[..n].iter().map(|&own| power(own)).collect();
+        for (weight, &exponent) in weights.iter_mut().zip(&exponents[n..]) {
+            // The complement of a feature counts while the feature is 0.
+            let complement = power(exponent);
+            *weight -= &complement;
+            constant += complement;
+        }
+        Sum { weights, constant }
+    };
+    Ok(members.iter().map(sum).collect())
 }
 
 /// A base as numerator and denominator.
@@ -465,19 +538,23 @@ fn nets(vectors: impl Iterator<Item = (Vec<u32>, i64)>) -> Result<Vec<Support>, 
     Ok(nets.into_iter().filter(|(_, net)| *net != 0).collect())
 }
 
-fn kernel(expansion: &KernelExpansion) -> Result<KernelScore, Stop> {
-    let kernel = expansion.kernel();
-    let support = nets((0..expansion.len()).map(|at| {
-        let row = expansion.support().row(at);
-        let ones = (0..row.n()).filter(|&place| row.get(place));
-        let ones = ones.map(|place| place as u32).collect();
-        (ones, if expansion.is_positive(at) { 1 } else { -1 })
-    }))?;
+fn kernel(first: &KernelExpansion, members: &[&KernelExpansion]) -> Result<KernelScores, Stop> {
+    let kernel = first.kernel();
+    let support = |expansion: &&KernelExpansion| {
+        nets((0..expansion.len()).map(|at| {
+            let row = expansion.support().row(at);
+            let ones = (0..row.n()).filter(|&place| row.get(place));
+            let ones = ones.map(|place| place as u32).collect();
+            (ones, if expansion.is_positive(at) { 1 } else { -1 })
+        }))
+    };
+    let supports: Vec<Vec<Support>> = members.iter().map(support).collect::<Result<_, _>>()?;
     let counts_agreements = kernel.conjunctions() == Conjunctions::All;
     let largest = match counts_agreements {
         true => kernel.n(),
-        false => support
+        false => supports
             .iter()
+            .flatten()
             .map(|(ones, _)| ones.len())
             .max()
             .unwrap_or(0),
@@ -491,11 +568,11 @@ fn kernel(expansion: &KernelExpansion) -> Result<KernelScore, Stop> {
         return Err(too_long().into());
     }
     memory::need((bits / 8 + 64) * largest as u64)?;
-    Ok(KernelScore {
+    Ok(KernelScores {
         counts_agreements,
-        support,
         values: kernel_values(largest as u64, limit),
         is_power: limit.is_none(),
+        supports,
     })
 }
 
@@ -516,15 +593,21 @@ fn kernel_values(largest: u64, limit: Option<u64>) -> Vec<BigUint> {
     (0..=largest).map(next).collect()
 }
 
-fn monomials(own: &KernelWinnowWeights) -> Result<MonomialScore, Stop> {
-    let support = own.support().iter();
-    Ok(MonomialScore {
-        base: fraction(own.base()),
+fn monomials(
+    first: &KernelWinnowWeights,
+    members: &[&KernelWinnowWeights],
+) -> Result<MonomialScores, Stop> {
+    let support = |own: &&KernelWinnowWeights| {
+        let examples = own.support().iter();
+        nets(examples.map(|example| (example.active.to_vec(), example.net.into())))
+    };
+    Ok(MonomialScores {
+        base: fraction(first.base()),
         theta: [
-            own.theta().digits().clone(),
-            BigUint::from(10_u32).pow(own.theta().places()),
+            first.theta().digits().clone(),
+            BigUint::from(10_u32).pow(first.theta().places()),
         ],
-        support: nets(support.map(|example| (example.active.to_vec(), example.net.into())))?,
-        active_max: own.active_max(),
+        active_max: first.active_max(),
+        supports: members.iter().map(support).collect::<Result<_, _>>()?,
     })
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use num_bigint::{BigInt, BigUint};
 
-use super::computation::{Cells, Computation, Input, KernelScore, Score, Word};
+use super::computation::{Cells, Computation, Input, KernelScores, Scores, Support, Word};
 use super::sink::{Sink, Stop};
 use halfspace_formats::MISSING;
 
@@ -27,28 +27,66 @@ const SUM_BITS_MAX: u64 = 47;
 /// The magnitudes that a number in a formula may have, besides 0.
 const MAGNITUDES: std::ops::RangeInclusive<f64> = 2.3e-308..=9.9e307;
 
+/// Bits of the scores of several classes. Excel 2010 divides with a remainder up to a quotient of 1,125,900,000,000.
+const QUOTIENT_BITS_MAX: u64 = 40;
+
+/// The most arguments of a function.
+const ARGUMENTS_MAX: usize = 255;
+
 pub(super) fn write(computation: &Computation, _: &str, sink: &mut Sink) -> Result<(), Stop> {
-    computation.check_integral(SUM_BITS_MAX)?;
+    let members = computation.members();
+    if members > ARGUMENTS_MAX {
+        return Err(format!("a formula chooses among at most {ARGUMENTS_MAX} classes").into());
+    }
+    computation.check_integral(match members {
+        1 => SUM_BITS_MAX,
+        _ => QUOTIENT_BITS_MAX.min(SUM_BITS_MAX - u64::from(members.ilog2()) - 1),
+    })?;
     if computation.columns > COLUMNS_MAX {
         return Err(format!("a sheet has at most {COLUMNS_MAX} columns").into());
     }
-    sink.write_str("=IF(")?;
-    match &computation.score {
-        Score::Sum { weights, constant } => {
-            sink.write_str(&whole(constant)?)?;
-            for input in computation.inputs() {
-                sink.write_char('+')?;
-                choice(&input, &|feature| weights[feature].clone(), sink)?;
-                check_length(sink)?;
-            }
+    let classes = computation.classes.iter().map(|name| text(name));
+    let classes = classes.collect::<Result<Vec<_>, _>>()?;
+    if members == 1 {
+        sink.write_str("=IF(")?;
+        score(computation, 0, sink)?;
+        write!(sink, ">=0,{},{})", classes[1], classes[0])?;
+    } else {
+        // The largest score times the number of classes, plus a number that is larger for earlier classes. Each score
+        // stands in the formula once, and the remainder tells its class.
+        sink.write_str("=INDEX({")?;
+        sink.list(classes.iter().rev())?;
+        sink.write_str("},1,1+MOD(MAX(")?;
+        for member in 0..members {
+            write!(sink, "{}{members}*(", if member == 0 { "" } else { "," })?;
+            score(computation, member, sink)?;
+            write!(sink, ")+{}", members - 1 - member)?;
         }
-        Score::Kernel(kernel) => of_kernel(computation, kernel, sink)?,
-        Score::Monomials(_) | Score::Real { .. } => return Err(computation.not_integral().into()),
+        write!(sink, "),{members}))")?;
     }
-    let [negative, positive] = computation.classes.map(text);
-    write!(sink, ">=0,{},{})", positive?, negative?)?;
     check_length(sink)?;
     Ok(sink.write_char('\n')?)
+}
+
+/// Writes the score of a member.
+fn score(computation: &Computation, member: usize, sink: &mut Sink) -> Result<(), Stop> {
+    match &computation.scores {
+        Scores::Sum(own) => {
+            sink.write_str(&whole(&own[member].constant)?)?;
+            for input in computation.inputs() {
+                sink.write_char('+')?;
+                choice(
+                    &input,
+                    &|feature| own[member].weights[feature].clone(),
+                    sink,
+                )?;
+                check_length(sink)?;
+            }
+            Ok(())
+        }
+        Scores::Kernel(kernel) => of_kernel(computation, kernel, &kernel.supports[member], sink),
+        Scores::Monomials(_) | Scores::Real(_) => Err(computation.not_integral().into()),
+    }
 }
 
 fn check_length(sink: &Sink) -> Result<(), Stop> {
@@ -61,7 +99,12 @@ fn check_length(sink: &Sink) -> Result<(), Stop> {
     }
 }
 
-fn of_kernel(computation: &Computation, kernel: &KernelScore, sink: &mut Sink) -> Result<(), Stop> {
+fn of_kernel(
+    computation: &Computation,
+    kernel: &KernelScores,
+    support: &[Support],
+    sink: &mut Sink,
+) -> Result<(), Stop> {
     // Writes the number of the own features that are 1. If `own` is None, every column appears, so that a cell
     // without features is an error.
     let count = |own: Option<&[u32]>, sink: &mut Sink| -> Result<(), Stop> {
@@ -79,7 +122,7 @@ fn of_kernel(computation: &Computation, kernel: &KernelScore, sink: &mut Sink) -
     sink.write_str("0*(")?;
     count(None, sink)?;
     sink.write_char(')')?;
-    for (ones, net) in &kernel.support {
+    for (ones, net) in support {
         write!(sink, "{net:+}*")?;
         match kernel.is_power {
             true => sink.write_str("2^(")?,

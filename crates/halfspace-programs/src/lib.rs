@@ -11,7 +11,7 @@
 //! | PostgreSQL | integral ones, in `numeric` |
 //! | C, Rust | integral ones whose absolute sum fits into 64 bits, and real ones in the order of the service |
 //! | SQLite | integral ones whose absolute sum fits into 64 bits |
-//! | Excel | integral ones whose absolute sum is below 2^47, with a formula of at most 8,192 characters |
+//! | Excel | integral ones whose absolute sum is below 2^47 (several classes: 2^40), with a formula of at most 8,192 characters |
 //!
 //! Integral hypotheses are sums of weights and conjunction kernels. Their score is a whole number, or a fraction with
 //! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into
@@ -30,8 +30,8 @@
 //!
 //! let mut weights = BitVector::zeros(3);
 //! weights.set(0, true);
-//! let hypothesis = Hypothesis::BinaryWeights(weights);
-//! let program = Program { title: "majority", hypothesis: &hypothesis, table: None, features: None, classes: None };
+//! let predictor = Hypothesis::BinaryWeights(weights).into();
+//! let program = Program { title: "majority", predictor: &predictor, table: None, features: None, classes: None };
 //! let source = program.source(Language::Sqlite).expect("small weights");
 //! assert!(source.contains("AS predicted"));
 //! ```

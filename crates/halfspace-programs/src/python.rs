@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use num_bigint::{BigInt, BigUint};
 use serde_json::json;
 
-use super::computation::{Cells, Computation, Input, Score, Support, Word};
+use super::computation::{Cells, Computation, Input, Scores, Support, Word};
 use super::sink::{Sink, Stop, section};
 
 /// The code of a program.
@@ -30,8 +30,8 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     writeln!(sink, "REST = {}", json!(computation.rest as i64))?;
     writeln!(sink, "MINUS_ONE = {}", json!(computation.minus_one as i64))?;
     writeln!(sink, "CLASSES = {}", json!(computation.classes))?;
-    constants(&computation.score, sink)?;
-    sink.write_str(section(TEMPLATE, computation.score.section()))?;
+    constants(&computation.scores, sink)?;
+    sink.write_str(section(TEMPLATE, computation.scores.section()))?;
     Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
@@ -98,51 +98,59 @@ fn natural(number: &BigUint) -> String {
     }
 }
 
-/// Writes the support vectors: the sum of the labels, and the features that are 1.
-fn vectors(support: &[Support], sink: &mut Sink) -> fmt::Result {
-    sink.write_str("SUPPORT = [\n")?;
-    for (ones, net) in support {
-        writeln!(sink, "    ({net}, {ones:?}),")?;
+/// Writes the support vectors of each member: the sum of the labels, and the features that are 1.
+fn vectors(supports: &[Vec<Support>], sink: &mut Sink) -> fmt::Result {
+    sink.write_str("SUPPORTS = [\n")?;
+    for support in supports {
+        sink.write_str("    [\n")?;
+        for (ones, net) in support {
+            writeln!(sink, "        ({net}, {ones:?}),")?;
+        }
+        sink.write_str("    ],\n")?;
     }
     sink.write_str("]\n")
 }
 
-/// Writes the numbers of the score.
-fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
-    match score {
-        Score::Sum { weights, constant } => {
-            sink.write_str("WEIGHTS = [")?;
-            sink.list(weights.iter().map(whole))?;
-            writeln!(sink, "]\nCONSTANT = {}", whole(constant))
+/// Writes the numbers of the scores.
+fn constants(scores: &Scores, sink: &mut Sink) -> fmt::Result {
+    match scores {
+        Scores::Sum(members) => {
+            sink.write_str("WEIGHTS = [\n")?;
+            for own in members {
+                sink.write_str("    [")?;
+                sink.list(own.weights.iter().map(whole))?;
+                sink.write_str("],\n")?;
+            }
+            sink.write_str("]\nCONSTANTS = [")?;
+            sink.list(members.iter().map(|own| whole(&own.constant)))?;
+            sink.write_str("]\n")
         }
-        Score::Kernel(kernel) => {
-            vectors(&kernel.support, sink)?;
+        Scores::Kernel(kernel) => {
+            vectors(&kernel.supports, sink)?;
             sink.write_str("KERNEL = [")?;
             sink.list(kernel.values.iter().map(natural))?;
             let is_counted = truth(kernel.counts_agreements);
             writeln!(sink, "]\nCOUNTS_AGREEMENTS = {is_counted}")
         }
-        Score::Monomials(own) => {
-            vectors(&own.support, sink)?;
+        Scores::Monomials(own) => {
+            vectors(&own.supports, sink)?;
             let fraction =
                 |[up, down]: &[BigUint; 2]| format!("Fraction({}, {})", natural(up), natural(down));
             let (base, theta) = (fraction(&own.base), fraction(&own.theta));
             let most = own.active_max;
             writeln!(sink, "BASE = {base}\nTHETA = {theta}\nACTIVE_MAX = {most}")
         }
-        Score::Real {
-            weights,
-            lanes,
-            divisor,
-            offset,
-        } => {
-            sink.write_str("WEIGHTS = [")?;
-            sink.list(weights.iter().map(|weight| json!(weight)))?;
-            let (divisor, offset) = (json!(divisor), json!(offset));
-            writeln!(
-                sink,
-                "]\nLANES = {lanes}\nDIVISOR = {divisor}\nOFFSET = {offset}"
-            )
+        Scores::Real(own) => {
+            sink.write_str("WEIGHTS = [\n")?;
+            for weights in &own.weights {
+                sink.write_str("    [")?;
+                sink.list(weights.iter().map(|weight| json!(weight)))?;
+                sink.write_str("],\n")?;
+            }
+            sink.write_str("]\nOFFSETS = [")?;
+            sink.list(own.offsets.iter().map(|offset| json!(offset)))?;
+            let (lanes, divisor) = (own.lanes, json!(own.divisor));
+            writeln!(sink, "]\nLANES = {lanes}\nDIVISOR = {divisor}")
         }
     }
 }

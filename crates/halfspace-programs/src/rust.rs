@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Write};
 
-use super::computation::{Cells, Computation, Score, Word};
+use super::computation::{Cells, Computation, Scores, Word};
 use super::sink::{Sink, Stop, section};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.rs.txt");
 
 pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
-    if !matches!(computation.score, Score::Real { .. }) {
+    if !matches!(computation.scores, Scores::Real(_)) {
         computation.check_integral(63)?;
     }
     write!(sink, "//! {title}.\n{}", section(TEMPLATE, "head"))?;
@@ -18,8 +18,9 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     writeln!(sink, "const REST: f64 = {:?};", computation.rest)?;
     writeln!(sink, "const MINUS_ONE: f64 = {:?};", computation.minus_one)?;
     writeln!(sink, "const HAS_NAMES: bool = {};", computation.has_names)?;
-    let classes = computation.classes;
-    writeln!(sink, "const CLASSES: [&str; 2] = {classes:?};\n")?;
+    writeln!(sink, "const MEMBERS: usize = {};", computation.members())?;
+    let classes = &computation.classes;
+    writeln!(sink, "const CLASSES: &[&str] = &{classes:?};\n")?;
     sink.write_str(
         "/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n",
     )?;
@@ -33,8 +34,8 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
         sink.write_str(" },\n")?;
     }
     sink.write_str("];\n\n")?;
-    constants(&computation.score, sink)?;
-    sink.write_str(section(TEMPLATE, computation.score.section()))?;
+    constants(&computation.scores, sink)?;
+    sink.write_str(section(TEMPLATE, computation.scores.section()))?;
     Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
@@ -61,15 +62,21 @@ fn word(word: &Word) -> String {
     }
 }
 
-/// Writes the numbers of the score.
-fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
-    match score {
-        Score::Sum { weights, constant } => {
-            sink.write_str("const WEIGHTS: &[i64] = &[")?;
-            sink.list(weights)?;
-            writeln!(sink, "];\nconst CONSTANT: i64 = {constant};")
+/// Writes the numbers of the scores.
+fn constants(scores: &Scores, sink: &mut Sink) -> fmt::Result {
+    match scores {
+        Scores::Sum(members) => {
+            sink.write_str("const WEIGHTS: &[&[i64]] = &[\n")?;
+            for own in members {
+                sink.write_str("    &[")?;
+                sink.list(&own.weights)?;
+                sink.write_str("],\n")?;
+            }
+            sink.write_str("];\nconst CONSTANTS: &[i64] = &[")?;
+            sink.list(members.iter().map(|own| &own.constant))?;
+            sink.write_str("];\n")
         }
-        Score::Kernel(kernel) => {
+        Scores::Kernel(kernel) => {
             sink.write_str("const KERNEL: &[i64] = &[")?;
             sink.list(&kernel.values)?;
             let is_counted = kernel.counts_agreements;
@@ -77,23 +84,25 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
             sink.write_str(
                 "/// Support vectors: the sum of the labels, and the features that are 1.\n",
             )?;
-            sink.write_str("const SUPPORT: &[(i64, &[usize])] = &[\n")?;
-            for (ones, net) in &kernel.support {
-                writeln!(sink, "    ({net}, &{ones:?}),")?;
+            sink.write_str("const SUPPORTS: &[&[(i64, &[usize])]] = &[\n")?;
+            for support in &kernel.supports {
+                sink.write_str("    &[\n")?;
+                for (ones, net) in support {
+                    writeln!(sink, "        ({net}, &{ones:?}),")?;
+                }
+                sink.write_str("    ],\n")?;
             }
             sink.write_str("];\n")
         }
-        Score::Real {
-            weights,
-            lanes,
-            divisor,
-            offset,
-        } => {
-            writeln!(sink, "const WEIGHTS: &[f64] = &{weights:?};")?;
-            writeln!(sink, "const LANES: usize = {lanes};")?;
-            writeln!(sink, "const DIVISOR: f64 = {divisor:?};")?;
-            writeln!(sink, "const OFFSET: f64 = {offset:?};")
+        Scores::Real(own) => {
+            sink.write_str("const WEIGHTS: &[&[f64]] = &[\n")?;
+            for weights in &own.weights {
+                writeln!(sink, "    &{weights:?},")?;
+            }
+            writeln!(sink, "];\nconst LANES: usize = {};", own.lanes)?;
+            writeln!(sink, "const DIVISOR: f64 = {:?};", own.divisor)?;
+            writeln!(sink, "const OFFSETS: &[f64] = &{:?};", own.offsets)
         }
-        Score::Monomials(_) => Ok(()),
+        Scores::Monomials(_) => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use num_bigint::{BigInt, BigUint};
 
-use super::computation::{Cells, Computation, Input, KernelScore, Score, Support, Word};
+use super::computation::{Cells, Computation, Input, KernelScores, Scores, Support, Word};
 use super::decimals::{Bound, exact};
 use super::sink::{Sink, Stop};
 use halfspace_formats::MISSING;
@@ -59,9 +59,9 @@ struct Dialect {
     /// A literal of a whole number.
     whole: fn(&BigInt) -> String,
     /// Kernel values by an expression for the count.
-    kernel: fn(&KernelScore, &str, &mut Sink) -> Result<(), Stop>,
+    kernel: fn(&KernelScores, &str, &mut Sink) -> Result<(), Stop>,
     /// An additional source of the kernel values in FROM, if the database needs one.
-    kernel_source: fn(&KernelScore, &mut Sink) -> Result<(), Stop>,
+    kernel_source: fn(&KernelScores, &mut Sink) -> Result<(), Stop>,
 }
 
 pub(super) fn write_sqlite(
@@ -171,33 +171,72 @@ fn write(
             format!("a table has at most {most} columns, and the model has {count}").into(),
         );
     }
-    let [negative, positive] = computation.classes.map(dialect.literal);
-    let (negative, positive) = (negative?, positive?);
+    let members = computation.members();
+    if members > dialect.columns_max {
+        let most = dialect.columns_max;
+        return Err(format!(
+            "a table has at most {most} columns, and the model has {members} classes"
+        )
+        .into());
+    }
     write!(
         sink,
         "-- {title}.\n--\n\
          -- The query adds the column `predicted` to the rows of the table `rows`.\n\
          -- The label is NULL if the model does not know a value of the row.\n\
-         SELECT \"rows\".*, (\n  \
-         SELECT CASE WHEN score >= 0 THEN {positive} WHEN score < 0 THEN {negative} END FROM (\n    "
+         SELECT \"rows\".*, (\n  SELECT CASE"
     )?;
-    match &computation.score {
-        Score::Sum { weights, constant } => {
+    label(computation, dialect, sink)?;
+    sink.write_str(" END FROM (\n    SELECT ")?;
+    match &computation.scores {
+        Scores::Sum(own) => {
             let inputs: Vec<Input> = computation.inputs().collect();
-            let constant = (dialect.whole)(constant);
-            sink.write_str("SELECT ")?;
-            balanced(0..count + 1, sink, &mut |at, sink| match at {
-                0 => Ok(sink.write_str(&constant)?),
-                _ => weighed(at - 1, &inputs[at - 1], weights, dialect, sink),
-            })?;
-            sink.write_str(" AS score FROM (")?;
+            for (member, sum) in own.iter().enumerate() {
+                let constant = (dialect.whole)(&sum.constant);
+                begin_column(member, sink)?;
+                balanced(0..count + 1, sink, &mut |at, sink| match at {
+                    0 => Ok(sink.write_str(&constant)?),
+                    _ => weighed(at - 1, &inputs[at - 1], &sum.weights, dialect, sink),
+                })?;
+                write!(sink, " AS s{member}")?;
+            }
+            sink.write_str(" FROM (")?;
             codes(computation, dialect, sink)?;
             sink.write_str(") AS cells")?;
         }
-        Score::Kernel(kernel) => of_kernel(computation, kernel, dialect, sink)?,
-        Score::Monomials(_) | Score::Real { .. } => return Err(computation.not_integral().into()),
+        Scores::Kernel(kernel) => of_kernel(computation, kernel, dialect, sink)?,
+        Scores::Monomials(_) | Scores::Real(_) => return Err(computation.not_integral().into()),
     }
+    write!(sink, "{}", if members > 1 { ONCE } else { "" })?;
     Ok(sink.write_str("\n  ) AS scored\n) AS predicted\nFROM \"rows\";\n")?)
+}
+
+fn begin_column(at: usize, sink: &mut Sink) -> std::fmt::Result {
+    sink.write_str(if at == 0 { "" } else { ",\n      " })
+}
+
+/// Writes the conditions of the labels on the scores `s0`, `s1`, ... All scores are NULL if one is.
+fn label(computation: &Computation, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
+    let name = |class: usize| (dialect.literal)(&computation.classes[class]);
+    let members = computation.members();
+    if members == 1 {
+        let (negative, positive) = (name(0)?, name(1)?);
+        return Ok(write!(
+            sink,
+            " WHEN s0 >= 0 THEN {positive} WHEN s0 < 0 THEN {negative}"
+        )?);
+    }
+    // A class whose score is no smaller than those of all later classes is the first of the largest, because each
+    // earlier class was below one of them. The last class is compared with itself, so that NULL has no label.
+    for own in 0..members {
+        let others = (own + 1).min(members - 1)..members;
+        for other in others.clone() {
+            let and = if other == others.start { "WHEN" } else { "AND" };
+            write!(sink, " {and} s{own} >= s{other}")?;
+        }
+        write!(sink, " THEN {}", name(own)?)?;
+    }
+    Ok(())
 }
 
 /// Writes the subquery of the codes `c0`, `c1`, ... of the columns.
@@ -246,7 +285,7 @@ fn weighed(
 /// Writes a subquery with one column per feature, and the score over these columns.
 fn of_kernel(
     computation: &Computation,
-    kernel: &KernelScore,
+    kernel: &KernelScores,
     dialect: &Dialect,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
@@ -258,16 +297,15 @@ fn of_kernel(
         .into());
     }
     let zero = (dialect.whole)(&BigInt::ZERO);
-    sink.write_str("SELECT ")?;
-    balanced(
-        0..kernel.support.len() + 1,
-        sink,
-        &mut |at, sink| match at {
+    for (member, support) in kernel.supports.iter().enumerate() {
+        begin_column(member, sink)?;
+        balanced(0..support.len() + 1, sink, &mut |at, sink| match at {
             0 => Ok(sink.write_str(&zero)?),
-            _ => similarity(n, &kernel.support[at - 1], kernel, dialect, sink),
-        },
-    )?;
-    sink.write_str(" AS score FROM (\n      SELECT *, ")?;
+            _ => similarity(n, &support[at - 1], kernel, dialect, sink),
+        })?;
+        write!(sink, " AS s{member}")?;
+    }
+    sink.write_str(" FROM (\n      SELECT *, ")?;
     balanced(0..n, sink, &mut |feature, sink| {
         Ok(write!(sink, "b{feature}")?)
     })?;
@@ -301,7 +339,7 @@ fn of_kernel(
 fn similarity(
     n: usize,
     (ones, net): &Support,
-    kernel: &KernelScore,
+    kernel: &KernelScores,
     dialect: &Dialect,
     sink: &mut Sink,
 ) -> Result<(), Stop> {

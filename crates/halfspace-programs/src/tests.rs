@@ -26,6 +26,7 @@ use halfspace_core::learners::linear::linear_weights::{
     IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 use halfspace_core::learners::predict::for_each_decisions;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -116,11 +117,11 @@ fn held_rows(is_real: bool) -> (Arc<TableEncoding>, Parsed, String) {
     (encoding, held, csv)
 }
 
-fn labels_of(hypothesis: &Hypothesis, held: &Parsed) -> Vec<bool> {
+/// The codes of the predicted classes.
+fn labels_of(predictor: &Predictor, held: &Parsed) -> Vec<usize> {
     let mut labels = Vec::new();
-    let predictor = hypothesis.clone().into();
-    for_each_decisions(&predictor, &held.data, held.zero_bit_value, |decisions| {
-        labels.extend(decisions.iter().map(|decision| decision.is_positive()));
+    for_each_decisions(predictor, &held.data, held.zero_bit_value, |decisions| {
+        labels.extend(decisions.iter().map(|decision| decision.class as usize));
         ControlFlow::Continue(())
     });
     labels
@@ -174,7 +175,7 @@ fn integers(
 }
 
 fn monomials(rng: &mut StdRng, n: usize) -> Hypothesis {
-    let theta = decimal(&format!("{}.5", rng.random_range(10..400)));
+    let theta = decimal("60.5");
     let mut weights = KernelWinnowWeights::new(base("1.5"), theta, n, 14);
     for _ in 0..6 {
         let example = bits(rng, n);
@@ -218,7 +219,7 @@ const KINDS: [(&str, Make); 12] = [
         ))
     }),
     ("Winnow beyond 64 bits", |rng, n| {
-        let theta = decimal(&format!("{}.25", rng.random_range(1..5_000)));
+        let theta = decimal("100.25");
         Hypothesis::Winnow(WinnowWeights::new(
             base("1.1"),
             theta,
@@ -242,24 +243,27 @@ const KINDS: [(&str, Make); 12] = [
     }),
     ("bounded weights", |rng, n| {
         let weights = reals(rng, n).into_iter().map(f64::abs).collect();
-        Hypothesis::Bounded(BoundedWeights::new(
-            weights,
-            0.3,
-            rng.random_range(0.0..0.1),
-        ))
+        Hypothesis::Bounded(BoundedWeights::new(weights, 0.3, 0.05))
     }),
 ];
 
-/// A hypothesis that gives both labels to at least a hundredth of the rows, with the labels.
-fn balanced(make: Make, held: &Parsed) -> (Hypothesis, Vec<bool>) {
+/// A predictor of so many members that gives two labels or more to at least a hundredth of the rows each, with the
+/// labels.
+fn balanced(make: Make, members: usize, held: &Parsed) -> (Predictor, Vec<usize>) {
     let of_seed = |seed| {
-        let hypothesis = make(&mut StdRng::seed_from_u64(seed), held.data.n());
-        let labels = labels_of(&hypothesis, held);
-        (hypothesis, labels)
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let mut own: Vec<Hypothesis> = (0..members).map(|_| make(rng, held.data.n())).collect();
+        let predictor = match members {
+            1 => own.remove(0).into(),
+            _ => Predictor::committee(own).expect("members of one kind"),
+        };
+        let labels = labels_of(&predictor, held);
+        (predictor, labels)
     };
-    let is_balanced = |(_, labels): &(_, Vec<bool>)| {
-        let positives = labels.iter().filter(|&&label| label).count();
-        (ROWS / 100..ROWS - ROWS / 100).contains(&positives)
+    let is_balanced = |(_, labels): &(_, Vec<usize>)| {
+        let count = |class| labels.iter().filter(|&&label| label == class).count();
+        let often = (0..members.max(2)).filter(|&class| count(class) >= ROWS / 100);
+        often.count() >= 2
     };
     (0..100)
         .map(of_seed)
@@ -469,27 +473,31 @@ fn of_row(formula: &str, row: usize) -> String {
 fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'static str> {
     let (encoding, held, csv) = held_rows(is_real);
     let place = Place::new(name);
-    let names = encoding
-        .label
-        .as_ref()
-        .expect("a label")
-        .classes
-        .clone()
-        .names()
-        .and_then(|names| <[String; 2]>::try_from(names).ok())
-        .expect("two classes");
+    let label = encoding.label.as_ref().expect("a label");
+    let names = label.classes.clone().names().expect("two classes");
+    let many = [
+        "it's",
+        "back\\slash?",
+        "\"; DROP TABLE \"rows\"; --",
+        "\u{e4}\u{1F600}",
+    ];
+    let many = many.map(str::to_owned).to_vec();
+    let of_members = |members| {
+        let kinds = KINDS
+            .iter()
+            .filter(|(kind, _)| !is_real || *kind == REALS[1]);
+        kinds.map(move |kind| (members, *kind))
+    };
     let mut stated = Vec::new();
-    for (kind, make) in KINDS
-        .into_iter()
-        .filter(|(kind, _)| !is_real || *kind == REALS[1])
-    {
-        let (hypothesis, expected) = balanced(make, &held);
+    for (members, (kind, make)) in of_members(1).chain(of_members(many.len())) {
+        let names = if members == 1 { &names } else { &many };
+        let (predictor, expected) = balanced(make, members, &held);
         let program = Program {
             title: "a test",
-            hypothesis: &hypothesis,
+            predictor: &predictor,
             table: Some(&encoding),
             features: None,
-            classes: Some(&names),
+            classes: Some(names),
         };
         let Ok(source) = program.source(language) else {
             continue;
@@ -498,8 +506,8 @@ fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'st
             return vec!["skipped"];
         };
         assert_eq!(labels.len(), ROWS, "{kind}");
-        for (row, (label, &is_positive)) in labels.iter().zip(&expected).enumerate() {
-            assert_eq!(*label, names[usize::from(is_positive)], "{kind}, row {row}");
+        for (row, (label, &class)) in labels.iter().zip(&expected).enumerate() {
+            assert_eq!(*label, names[class], "{kind}, {members} members, row {row}");
         }
         stated.push(kind);
     }
@@ -520,11 +528,16 @@ fn is_skipped(stated: &[&str]) -> bool {
     stated == ["skipped"]
 }
 
+/// These kinds, alone and in committees.
+fn twice(kinds: &[&'static str]) -> Vec<&'static str> {
+    [kinds, kinds].concat()
+}
+
 #[test]
 fn python_states_every_hypothesis() {
     let stated = predicts_every_row(Language::Python, "python", false);
     if !is_skipped(&stated) {
-        assert_eq!(stated, KINDS.map(|(kind, _)| kind));
+        assert_eq!(stated, twice(&KINDS.map(|(kind, _)| kind)));
     }
 }
 
@@ -534,7 +547,7 @@ fn postgresql_states_integral_hypotheses() {
     if !is_skipped(&stated) {
         assert_eq!(
             stated,
-            [&SUMS[..], &["Winnow beyond 64 bits"], &KERNELS].concat()
+            twice(&[&SUMS[..], &["Winnow beyond 64 bits"], &KERNELS].concat())
         );
     }
 }
@@ -543,7 +556,7 @@ fn postgresql_states_integral_hypotheses() {
 fn sqlite_states_sums_of_64_bits() {
     let stated = predicts_every_row(Language::Sqlite, "sqlite", false);
     if !is_skipped(&stated) {
-        assert_eq!(stated, [&SUMS[..], &KERNELS].concat());
+        assert_eq!(stated, twice(&[&SUMS[..], &KERNELS].concat()));
     }
 }
 
@@ -551,7 +564,7 @@ fn sqlite_states_sums_of_64_bits() {
 fn c_states_sums_of_64_bits_and_reals() {
     let stated = predicts_every_row(Language::C, "c", false);
     if !is_skipped(&stated) {
-        assert_eq!(stated, [&SUMS[..], &KERNELS, &REALS].concat());
+        assert_eq!(stated, twice(&[&SUMS[..], &KERNELS, &REALS].concat()));
     }
 }
 
@@ -559,7 +572,7 @@ fn c_states_sums_of_64_bits_and_reals() {
 fn rust_states_sums_of_64_bits_and_reals() {
     let stated = predicts_every_row(Language::Rust, "rust", false);
     if !is_skipped(&stated) {
-        assert_eq!(stated, [&SUMS[..], &KERNELS, &REALS].concat());
+        assert_eq!(stated, twice(&[&SUMS[..], &KERNELS, &REALS].concat()));
     }
 }
 
@@ -579,7 +592,10 @@ fn programs_read_real_rows_like_the_service() {
     for language in [Language::Python, Language::C, Language::Rust] {
         let name = format!("real-{}", language.name());
         let stated = predicts_every_row(language, &name, true);
-        assert!(is_skipped(&stated) || stated == REALS[1..], "{stated:?}");
+        assert!(
+            is_skipped(&stated) || stated == twice(&REALS[1..]),
+            "{stated:?}"
+        );
     }
 }
 
@@ -589,10 +605,10 @@ fn programs_give_refused_cells_no_label() {
     let (encoding, held, _) = held_rows(false);
     let header = "wet,\"the \"\"colour\"\"'s \\name\",\"Size, in cm\",sign\n";
     for (name, make) in [KINDS[1], KINDS[6]] {
-        let (hypothesis, _) = balanced(make, &held);
+        let (predictor, _) = balanced(make, 1, &held);
         let program = Program {
             title: "a test",
-            hypothesis: &hypothesis,
+            predictor: &predictor,
             table: Some(&encoding),
             features: None,
             classes: None,
@@ -644,10 +660,10 @@ fn of_one_column(language: Language, classes: &[String; 2]) -> Result<String, No
     let table = TableEncoding::stated(columns, None).expect("a column");
     // Only the missing cell is negative.
     let weights = IntegerWeights::new(Reading::Unsigned, vec![1, 1, -1], None);
-    let hypothesis = Hypothesis::Linear(LinearWeights::Integer(weights));
+    let predictor = Hypothesis::Linear(LinearWeights::Integer(weights)).into();
     let program = Program {
         title: "a test",
-        hypothesis: &hypothesis,
+        predictor: &predictor,
         table: Some(&table),
         features: None,
         classes: Some(classes),
@@ -728,10 +744,10 @@ fn sql_programs_refuse_names_that_a_database_confuses() {
         };
         let table =
             TableEncoding::stated(names.iter().map(column).collect(), None).expect("columns");
-        let hypothesis = Hypothesis::BinaryWeights(BitVector::zeros(names.len()));
+        let predictor = Hypothesis::BinaryWeights(BitVector::zeros(names.len())).into();
         let program = Program {
             title: "a test",
-            hypothesis: &hypothesis,
+            predictor: &predictor,
             table: Some(&table),
             features: None,
             classes: None,
@@ -757,10 +773,10 @@ fn python_states_numbers_of_any_length() {
         KernelExpansion::new(Kernel::new(n, Conjunctions::All, None).expect("a kernel"));
     let example = BitVector::zeros(n);
     expansion.push(example.words(), false).expect("room");
-    let hypothesis = Hypothesis::Kernel(expansion);
+    let predictor = Hypothesis::Kernel(expansion).into();
     let program = Program {
         title: "a test",
-        hypothesis: &hypothesis,
+        predictor: &predictor,
         table: None,
         features: None,
         classes: None,
@@ -771,9 +787,9 @@ fn python_states_numbers_of_any_length() {
     assert!(refused.to_string().contains("16777216 bytes"), "{refused}");
     let theta = decimal(&format!("1{}", "0".repeat(5_000)));
     let weights = KernelWinnowWeights::new(base("1.5"), theta, 2, 2);
-    let hypothesis = Hypothesis::KernelWinnow(weights);
+    let predictor = Hypothesis::KernelWinnow(weights).into();
     let program = Program {
-        hypothesis: &hypothesis,
+        predictor: &predictor,
         ..program
     };
     let source = program.source(Language::Python).expect("a program");
@@ -792,9 +808,9 @@ proptest::proptest! {
         let table = TableEncoding::stated(columns, None);
         proptest::prop_assume!(table.is_ok());
         let table = table.expect("assumed");
-        let hypothesis = Hypothesis::BinaryWeights(BitVector::zeros(2));
+        let predictor = Hypothesis::BinaryWeights(BitVector::zeros(2)).into();
         let program = Program {
-            title: "a test", hypothesis: &hypothesis, table: Some(&table), features: None, classes: None,
+            title: "a test", predictor: &predictor, table: Some(&table), features: None, classes: None,
         };
         let sql = program.source(Language::Sqlite).expect("small weights");
         let (mut quote, mut statements) = (None, 0);

@@ -105,9 +105,10 @@ fn peak(
     language: Language,
     name: &str,
 ) -> bool {
+    let predictor = hypothesis.clone().into();
     let program = Program {
         title: "a test",
-        hypothesis,
+        predictor: &predictor,
         table,
         features: None,
         classes: None,

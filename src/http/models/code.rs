@@ -14,7 +14,7 @@ use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query};
-use crate::http::models::examples::{model_in_path, of_two_classes};
+use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
 
 /// What is left to a client whose program is refused in this language.
@@ -71,7 +71,8 @@ impl From<LanguageName> for Language {
 /// - Python: every model, unless a table of it was read with `missing_values`, which no language states
 /// - PostgreSQL: weights and conjunction kernels in whole numbers
 /// - C, Rust, SQLite: the same, if the absolute sum fits into 64 bits
-/// - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192 characters
+/// - Excel: the same, if the absolute sum is below 2^47 (2^40 with more than two classes) and the formula has at most
+///   8,192 characters
 /// - C, Rust: also real weights, added in the order of the service
 ///
 /// A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
@@ -103,10 +104,10 @@ pub async fn get_model_code(
         let title = format!("Model {id} of halfspace");
         let program = Program {
             title: &title,
-            hypothesis: of_two_classes(&model)?,
+            predictor: &model.predictor,
             table: model.names.table.as_deref(),
             features: model.names.features.as_deref(),
-            classes: classes.as_deref().and_then(|names| names.try_into().ok()),
+            classes: classes.as_deref(),
         };
         let source = memory.settled(|| program.source(language));
         source.map_err(|refusal| match refusal {

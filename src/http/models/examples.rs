@@ -93,16 +93,6 @@ pub fn of_class<'m>(
 /// The most classes that an error lists.
 const NAMES_SHOWN_MAX: usize = 20;
 
-/// The hypothesis of a model that tells two classes apart.
-///
-/// # Errors
-/// 422 for a committee.
-pub fn of_two_classes(model: &LoadedModel) -> Result<&Hypothesis, Problem> {
-    let detail = "This needs a hypothesis of two classes, and the model tells more apart.";
-    let refused = || Problem::new(Code::WRONG_DATA, detail);
-    model.predictor.one().ok_or_else(refused)
-}
-
 /// The options for reading a body for a model or a session with `n` features and these names. The query is not read
 /// here.
 ///

@@ -3,9 +3,11 @@
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::unit::Unit;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::LinearWeights;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::memory;
 use halfspace_formats::{Format, npy_header};
 
@@ -17,13 +19,14 @@ use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::data_body::Octets;
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::models::examples::{model_in_path, of_two_classes};
+use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
 
 /// Returns the weights of a model of the kind `binary-weights` or `linear` as a NumPy array.
 ///
 /// The array has one dimension and one weight per feature. If the model has a bias, the bias is the last
-/// number, so an example needs a 1 after its features. The numbers are exact:
+/// number, so an example needs a 1 after its features. A model of more than two classes has such a row for each class,
+/// in the order of the classes. The numbers are exact:
 ///
 /// - `int8` for binary weights, which are -1 and 1
 /// - `int64` for whole weights
@@ -45,58 +48,80 @@ pub async fn get_model_weights(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let grant = app.memory().try_take(0)?;
-    let work = move |_: &_| grant.settled(|| npy(of_two_classes(&model)?));
+    let work = move |_: &_| grant.settled(|| npy(&model.predictor));
     let array = compute(&app, Some(permit), work).await?;
     Ok(([(header::CONTENT_TYPE, Format::Npy.media_type())], array).into_response())
 }
 
-/// The array of the weights, with the bias last.
-fn npy(hypothesis: &Hypothesis) -> Result<Vec<u8>, Problem> {
+/// The array of the weights, with the bias last. A committee has a row per member.
+fn npy(predictor: &Predictor) -> Result<Vec<u8>, Problem> {
+    let members = predictor.members();
     // Two copies of the weights, and the array.
-    memory::need((3 * size_of::<f64>() * (hypothesis.n() + 1)) as u64)?;
-    let reason = match hypothesis {
-        Hypothesis::BinaryWeights(weights) => {
-            let n = weights.n();
-            let values = (0..n).map(|at| if weights.get(at) { 1_i8 } else { -1 });
-            return Ok(array("|i1", n, values.map(i8::to_le_bytes)));
-        }
+    let row = 3 * size_of::<f64>() * (predictor.n() + 1);
+    memory::need(members.len().saturating_mul(row) as u64)?;
+    let first = &members[0];
+    let (dtype, values) = match first {
+        Hypothesis::BinaryWeights(_) => ("|i1", bytes_of(members, signs)),
         Hypothesis::Linear(LinearWeights::Integer(own)) if own.unit() == Unit::ONE => {
-            let (weights, bias) = (own.weights(), own.bias());
-            let length = weights.len() + usize::from(bias.is_some());
-            let values = weights.iter().copied().chain(bias);
-            return Ok(array("<i8", length, values.map(i64::to_le_bytes)));
+            ("<i8", bytes_of(members, whole))
         }
+        Hypothesis::Linear(_) => ("<f8", bytes_of(members, real)),
+        _ => return Err(no_weights(first)),
+    };
+    let bytes = values.iter().map(Vec::len).sum::<usize>();
+    let size: usize = dtype[2..].parse().unwrap_or(1);
+    let columns = bytes / size / members.len();
+    let mut array = match members.len() {
+        1 => npy_header(dtype, &[columns]),
+        rows => npy_header(dtype, &[rows, columns]),
+    };
+    array.reserve_exact(bytes);
+    values.iter().for_each(|values| array.extend(values));
+    Ok(array)
+}
+
+fn bytes_of(members: &[Hypothesis], row: fn(&Hypothesis) -> Vec<u8>) -> Vec<Vec<u8>> {
+    members.iter().map(row).collect()
+}
+
+fn signs(member: &Hypothesis) -> Vec<u8> {
+    let signs = member.signs().unwrap_or_else(|| BitVector::zeros(0));
+    let sign = |at| if signs.get(at) { 1_i8 } else { -1 };
+    (0..signs.n())
+        .flat_map(|at| sign(at).to_le_bytes())
+        .collect()
+}
+
+fn whole(member: &Hypothesis) -> Vec<u8> {
+    match member {
+        Hypothesis::Linear(LinearWeights::Integer(own)) => {
+            let numbers = own.weights().into_iter().chain(own.bias());
+            numbers.flat_map(i64::to_le_bytes).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn real(member: &Hypothesis) -> Vec<u8> {
+    match member {
         Hypothesis::Linear(own) => {
-            let (mut numbers, bias) = own.numbers();
-            numbers.extend(bias);
-            let length = numbers.len();
-            return Ok(array(
-                "<f8",
-                length,
-                numbers.into_iter().map(f64::to_le_bytes),
-            ));
+            let (numbers, bias) = own.numbers();
+            let numbers = numbers.into_iter().chain(bias);
+            numbers.flat_map(f64::to_le_bytes).collect()
         }
+        _ => Vec::new(),
+    }
+}
+
+fn no_weights(hypothesis: &Hypothesis) -> Problem {
+    let reason = match hypothesis {
         Hypothesis::Winnow(_) => "the weights are powers, which no type of NumPy holds exactly",
         Hypothesis::Bounded(_) => "the score subtracts an inhibition from each weight",
-        Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_) => {
-            "the weights belong to conjunctions and not to features"
-        }
+        _ => "the weights belong to conjunctions and not to features",
     };
     let detail = format!(
         "The model has no linear weights: {reason}. GET /v1/models/{{id}} returns the hypothesis, and \
          GET /v1/models/{{id}}/explanation its heaviest terms."
     );
-    Err(Problem::new(Code::INEXPRESSIBLE, detail))
-}
-
-/// An array of one dimension.
-fn array<const BYTES: usize>(
-    dtype: &str,
-    length: usize,
-    values: impl Iterator<Item = [u8; BYTES]>,
-) -> Vec<u8> {
-    let mut array = npy_header(dtype, &[length]);
-    array.reserve_exact(BYTES * length);
-    values.for_each(|value| array.extend(value));
-    array
+    Problem::new(Code::INEXPRESSIBLE, detail)
 }

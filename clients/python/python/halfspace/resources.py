@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import html
 import math
 import os
@@ -251,15 +252,24 @@ class Model:
         return rows_html(f"Model {self.id}", cells)
 
 
+def lines(ndjson: bytes) -> list[dict[str, Any]]:
+    """The lines of an answer.
+
+    Raises `Problem` if the last line is a late error.
+    """
+    answered: list[dict[str, Any]] = [msgspec.json.decode(line) for line in ndjson.splitlines()]
+    if answered and "error" in answered[-1]:
+        document = answered[-1]["error"]
+        raise problem(document.get("status", 0), document)
+    return answered
+
+
 def of_lines(ndjson: bytes) -> types.Predictions:
     """The predictions of an answer in lines.
 
     Raises `Problem` if the last line is a late error.
     """
-    answered = [msgspec.json.decode(line) for line in ndjson.splitlines()]
-    if answered and "error" in answered[-1]:
-        document = answered[-1]["error"]
-        raise problem(document.get("status", 0), document)
+    answered = lines(ndjson)
     classes = [line["predicted_class"] for line in answered if "predicted_class" in line]
     predictions = [line["prediction"] for line in answered]
     scores = [line.get("score") for line in answered]
@@ -272,6 +282,36 @@ def joined(parts: list[types.Predictions]) -> types.Predictions:
     scores = None if any(part.scores is None for part in parts) else [one for part in parts for one in part.scores or []]
     predictions = [one for part in parts for one in part.predictions]
     return types.Predictions(predictions=predictions, scores=scores, predicted_classes=classes or None, table=parts[0].table)
+
+
+class _Parts(msgspec.Struct):
+    """What a member's file takes from a hypothesis."""
+
+    kind: str = ""
+    members: list[msgspec.Raw] = []
+
+
+COPY = frozenset(("format", "sha256", "id", "job", "name", "learner", "kind", "n", "created_at"))
+"""The members of a model file that its digest covers in another form, or not at all."""
+
+
+def members(file: bytes) -> list[bytes]:
+    """The model files of the hypotheses of a committee, in the order of its classes.
+
+    Each is a model of two classes, its own and the rest. The service checks the digest of a file, which covers the
+    text as the service writes it. So each part stays in this text.
+    """
+    whole = msgspec.json.decode(file, type=dict[str, msgspec.Raw])
+    found = []
+    for hypothesis in msgspec.json.decode(whole["hypothesis"], type=_Parts).members:
+        model = {name: part for name, part in whole.items() if name not in COPY and name != "classes"}
+        model["hypothesis"] = hypothesis
+        covered = {"format": whole["format"], "learner": whole["learner"], "model": model}
+        digest = hashlib.sha256(msgspec.json.encode(covered)).hexdigest()
+        kind = msgspec.json.decode(hypothesis, type=_Parts).kind
+        copy = {"format": whole["format"], "sha256": digest, "learner": whole["learner"], "kind": kind, "n": whole["n"]}
+        found.append(msgspec.json.encode({**copy, **model}))
+    return found
 
 
 def exact(score: Any) -> Fraction:

@@ -26,46 +26,67 @@ struct column {
 
 @@ sum
 
-/* Whether the weights of the features that are 1 and the constant sum to at least 0. */
-static int decide(const double *x) {
-    int64_t sum = CONSTANT;
+typedef int64_t score_type;
+
+/* The sum of the weights of the features that are 1 and the constant. */
+static score_type score(size_t member, const double *x) {
+    int64_t sum = CONSTANTS[member];
     for (size_t j = 0; j < FEATURES; j++)
-        if (x[j] != 0) sum += WEIGHTS[j];
-    return sum >= 0;
+        if (x[j] != 0) sum += WEIGHTS[member][j];
+    return sum;
 }
 @@ kernel
 
-/* Whether the labels times the kernels sum to at least 0. */
-static int decide(const double *x) {
+typedef int64_t score_type;
+
+/* The sum of the labels times the kernels. */
+static score_type score(size_t member, const double *x) {
     int64_t sum = 0;
     size_t active = 0;
     for (size_t j = 0; j < FEATURES; j++) active += x[j] != 0;
-    for (size_t i = 0; SUPPORT[i].net != 0; i++) {
+    for (size_t i = STARTS[member]; i < STARTS[member + 1]; i++) {
         size_t count = 0;
         for (size_t k = 0; k < SUPPORT[i].count; k++) count += x[SUPPORT[i].ones[k]] != 0;
         if (COUNTS_AGREEMENTS) count = FEATURES + 2 * count - SUPPORT[i].count - active;
         sum += SUPPORT[i].net * KERNEL[count];
     }
-    return sum >= 0;
+    return sum;
 }
 @@ real
 
+typedef double score_type;
+
 /*
- * Whether the score is at least 0. The products are added in lanes, and the upper half of the lanes is added to the
- * lower half until one lane is left. `volatile` prevents fused operations.
+ * The products are added in lanes, and the upper half of the lanes is added to the lower half until one lane is left.
+ * `volatile` prevents fused operations.
  */
-static int decide(const double *x) {
+static score_type score(size_t member, const double *x) {
     double sums[LANES] = {0};
     for (size_t j = 0; j < FEATURES; j++) {
-        volatile double product = WEIGHTS[j] * x[j];
+        volatile double product = WEIGHTS[member][j] * x[j];
         sums[j % LANES] += product;
     }
     for (size_t half = LANES / 2; half > 0; half /= 2)
         for (size_t lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
     volatile double mean = sums[0] / DIVISOR;
-    return mean + OFFSET >= 0;
+    volatile double sum = mean + OFFSETS[member];
+    return sum;
 }
 @@ tail
+
+/* The place of the label: whether the only score is at least 0, or the first class with the largest score. */
+static size_t decide(const double *x) {
+    size_t best = 0;
+    score_type largest = score(0, x);
+    for (size_t member = 1; member < MEMBERS; member++) {
+        score_type own = score(member, x);
+        if (own > largest) {
+            largest = own;
+            best = member;
+        }
+    }
+    return MEMBERS == 1 ? largest >= 0 : best;
+}
 
 static const char *const MISSING[] = {"", "?", "NA", "NaN", "nan", "null", "NULL", 0};
 

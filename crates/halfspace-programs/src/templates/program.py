@@ -12,17 +12,22 @@ from fractions import Fraction
 @@ sum
 
 
-def score(x):
-    """Returns the sum of the weights of the features that are 1, and of the constant."""
-    return CONSTANT + sum(WEIGHTS[j] for j in range(FEATURES) if x[j])
+def scores(x):
+    """Returns the sums of the weights of the features that are 1, and of the constant."""
+    ones = [j for j in range(FEATURES) if x[j]]
+    return [constant + sum(weights[j] for j in ones) for constant, weights in zip(CONSTANTS, WEIGHTS)]
 @@ kernel
 
 
-def score(x):
-    """Returns the sum of the labels times the kernels."""
+def scores(x):
+    """Returns the sums of the labels times the kernels."""
     bits = sum(1 << j for j in range(FEATURES) if x[j])
+    return [score(bits, support) for support in SUPPORTS]
+
+
+def score(bits, support):
     total = 0
-    for net, ones in SUPPORT:
+    for net, ones in support:
         vector = sum(1 << j for j in ones)
         count = bin(bits & vector).count("1")
         if COUNTS_AGREEMENTS:
@@ -32,14 +37,18 @@ def score(x):
 @@ monomials
 
 
-def score(x):
+def scores(x):
     """Returns the powers of all monomials that are true, minus the threshold."""
-    # The exponent of a monomial is the sum over the examples that contain the monomial.
     active = [j for j in range(FEATURES) if x[j]]
     if len(active) > ACTIVE_MAX:
         raise ValueError(f"{len(active)} features are 1, and the model takes {ACTIVE_MAX}")
+    return [score(active, support) for support in SUPPORTS]
+
+
+def score(active, support):
+    # The exponent of a monomial is the sum over the examples that contain the monomial.
     cube = [0] * (1 << len(active))
-    for net, ones in SUPPORT:
+    for net, ones in support:
         cube[sum(1 << at for at, j in enumerate(active) if j in ones)] += net
     for at in range(len(active)):
         for subset in range(len(cube)):
@@ -52,15 +61,19 @@ def score(x):
 @@ real
 
 
-def score(x):
+def scores(x):
     """Returns the products of weights and features. They are added in lanes, and the lanes by halves."""
+    return [score(x, weights) / DIVISOR + offset for weights, offset in zip(WEIGHTS, OFFSETS)]
+
+
+def score(x, weights):
     sums = [0.0] * LANES
     for j in range(FEATURES):
-        sums[j % LANES] += WEIGHTS[j] * x[j]
+        sums[j % LANES] += weights[j] * x[j]
     while len(sums) > 1:
         half = len(sums) // 2
         sums = [sums[lane] + sums[lane + half] for lane in range(half)]
-    return sums[0] / DIVISOR + OFFSET
+    return sums[0]
 @@ tail
 
 
@@ -128,7 +141,9 @@ def predict(row):
     for at, column in enumerate(COLUMNS):
         cell = row[column["name"]] if isinstance(row, dict) else row[at]
         encode(column, text(cell), x)
-    return CLASSES[score(x) >= 0]
+    own = scores(x)
+    # Several classes have a score each, and the first of the largest wins.
+    return CLASSES[own.index(max(own)) if len(own) > 1 else own[0] >= 0]
 
 
 def places(row):

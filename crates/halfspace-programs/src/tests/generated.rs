@@ -16,6 +16,7 @@ use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::predict::check_fit;
+use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Labels};
 use rand::seq::IndexedRandom;
 use serde_json::{Map, Value, json};
@@ -61,11 +62,11 @@ const VALUES: [&str; 18] = [
     "1.50",
 ];
 
-const CLASSES: [[&str; 2]; 4] = [
-    ["it's", "=cmd|' /C calc'!A0"],
-    ["back\\", "\"; DROP TABLE \"rows\"; --"],
-    ["-1", "two\nlines"],
-    ["\u{e4}", "@SUM(1)"],
+const CLASSES: [[&str; 3]; 4] = [
+    ["it's", "=cmd|' /C calc'!A0", "\u{1F600}"],
+    ["back\\", "\"; DROP TABLE \"rows\"; --", "'"],
+    ["-1", "two\nlines", "two"],
+    ["\u{e4}", "@SUM(1)", "??/"],
 ];
 
 /// Thresholds whose neighbours and spellings are tried.
@@ -402,31 +403,45 @@ impl Table {
     }
 }
 
-/// Trains every learner with every choice of its parameters. Returns hypotheses of different kinds with their learner.
-fn hypotheses(table: &Table, rng: &mut StdRng) -> Vec<(&'static str, Hypothesis)> {
+/// Trains every learner with every choice of its parameters, on two classes and on three. Returns predictors of
+/// different kinds with their learner.
+fn predictors(table: &Table, rng: &mut StdRng) -> Vec<(&'static str, Predictor)> {
     let parsed = table.parsed(&table.rows);
     let (features, count) = (parsed.data.features().clone(), table.rows.len());
     let labelled = Data::new(features.clone(), Labels::of_signs(bits(rng, count)));
-    let positive = Data::new(features, Labels::HalfSpace);
+    let positive = Data::new(features.clone(), Labels::HalfSpace);
+    // Each of the three codes of two bits occurs.
+    let (mut low, mut high) = (bits(rng, count), bits(rng, count));
+    for row in 0..count {
+        low.set(row, low.get(row) && !high.get(row));
+        high.set(row, high.get(row) && !low.get(row));
+    }
+    let many = Data::new(
+        features,
+        Labels::Labelled(ClassCodes::of_planes(vec![low, high])),
+    );
     let mut found = Vec::new();
     for entry in CATALOGUE {
         for parameters in choices(entry) {
-            for data in [&labelled, &positive] {
-                let task = Task {
-                    parameters: parameters.clone(),
-                    limits: RunLimits {
-                        max_passes: Some(2),
-                        max_examples: Some(200),
-                        ..RunLimits::default()
-                    },
-                    ..Task::of(entry, Seed(5))
-                };
-                let input = Input::Sample { data, assume: None };
-                if check(&task, input, u64::MAX).is_ok() {
-                    let outcome = train(&task, input, &Run::default()).expect("nobody stops it");
-                    let hypothesis = outcome.predictor.one().expect("two classes").clone();
-                    found.push((entry.name, hypothesis));
-                    break;
+            for (classes, samples) in [(2, &[&labelled, &positive][..]), (3, &[&many])] {
+                for &data in samples {
+                    let task = Task {
+                        classes,
+                        parameters: parameters.clone(),
+                        limits: RunLimits {
+                            max_passes: Some(2),
+                            max_examples: Some(200),
+                            ..RunLimits::default()
+                        },
+                        ..Task::of(entry, Seed(5))
+                    };
+                    let input = Input::Sample { data, assume: None };
+                    if check(&task, input, u64::MAX).is_ok() {
+                        let outcome =
+                            train(&task, input, &Run::default()).expect("nobody stops it");
+                        found.push((entry.name, outcome.predictor));
+                        break;
+                    }
                 }
             }
         }
@@ -458,8 +473,14 @@ fn choices(entry: &'static LearnerEntry) -> Vec<Parameters> {
     all
 }
 
-/// What the program of a hypothesis depends on, besides numbers. A new kind has to be named here.
-fn kind(hypothesis: &Hypothesis) -> String {
+/// What the program of a predictor depends on, besides numbers. A new kind has to be named here.
+fn kind(predictor: &Predictor) -> String {
+    let hypothesis = &predictor.members()[0];
+    let several = if predictor.one().is_some() {
+        ""
+    } else {
+        ", several classes"
+    };
     let (name, detail) = match hypothesis {
         Hypothesis::BinaryWeights(_) => ("binary", String::new()),
         Hypothesis::Linear(LinearWeights::Integer(own)) => (
@@ -482,7 +503,7 @@ fn kind(hypothesis: &Hypothesis) -> String {
         ),
         Hypothesis::Bounded(_) => ("bounded", String::new()),
     };
-    format!("{name} {detail}")
+    format!("{name} {detail}{several}")
 }
 
 /// The labels that a program gives. Either every row has a label, or they come from a query, where `None` is a row
@@ -582,14 +603,14 @@ fn compared(
             table.rows = (0..rows).map(|_| shape.row(&table, rng, true)).collect();
             assert_eq!(trained.encoding, table.encoding);
             let mut seen = HashSet::new();
-            for (learner, hypothesis) in hypotheses(&trained, rng) {
-                if !seen.insert(kind(&hypothesis)) {
+            for (learner, predictor) in predictors(&trained, rng) {
+                if !seen.insert(kind(&predictor)) {
                     continue;
                 }
-                let context = format!("{learner}, {}, {shape:?}, seed {seed}", kind(&hypothesis));
-                let compare = compare(language, &place, &hypothesis, &table, rng, &context);
+                let context = format!("{learner}, {}, {shape:?}, seed {seed}", kind(&predictor));
+                let compare = compare(language, &place, &predictor, &table, rng, &context);
                 if compare? {
-                    stated.insert(kind(&hypothesis));
+                    stated.insert(kind(&predictor));
                 }
             }
         }
@@ -601,37 +622,35 @@ fn compared(
 fn compare(
     language: Language,
     place: &Place,
-    hypothesis: &Hypothesis,
+    predictor: &Predictor,
     table: &Table,
     rng: &mut StdRng,
     context: &str,
 ) -> Option<bool> {
     let classes = CLASSES.choose(rng).expect("classes").map(str::to_owned);
+    let classes = &classes[..predictor.classes()];
     let program = Program {
         title: "a test",
-        hypothesis,
+        predictor,
         table: table.encoding.as_deref(),
         features: None,
-        classes: Some(&classes),
+        classes: Some(classes),
     };
     let Ok(source) = program.source(language) else {
         return Some(false);
     };
     let parsed = table.parsed(&table.rows);
-    if check_fit(&hypothesis.clone().into(), &parsed.data).is_err() {
+    if check_fit(predictor, &parsed.data).is_err() {
         return Some(false);
     }
-    let labels = labels_of(hypothesis, &parsed);
+    let labels = labels_of(predictor, &parsed);
     for is_typed in [false, true] {
         let is_query = matches!(language, Language::Sqlite | Language::Postgresql);
         if is_typed && !is_query {
             continue;
         }
         let answers = program_answers(language, place, &source, table, &table.rows, is_typed, rng)?;
-        let expected: Vec<&str> = labels
-            .iter()
-            .map(|&label| &*classes[usize::from(label)])
-            .collect();
+        let expected: Vec<&str> = labels.iter().map(|&label| &*classes[label]).collect();
         if answers != expected.join("\n") {
             differ(
                 table,
@@ -664,6 +683,12 @@ fn states(language: Language, rows: usize, seeds: std::ops::Range<u64>, least: &
             assert!(
                 stated.iter().any(|own| own.starts_with(kind)),
                 "no {kind} in {stated:?}"
+            );
+            let is_several =
+                |own: &&String| own.starts_with(kind) && own.ends_with("several classes");
+            assert!(
+                *kind == "binary" || stated.iter().any(|own| is_several(&own)),
+                "no {kind} of several classes in {stated:?}"
             );
         }
     }
@@ -727,7 +752,7 @@ fn odd_cells(language: Language) {
     let place = Place::new(&format!("odd-{}", language.name()));
     let rng = &mut StdRng::seed_from_u64(3);
     let mut table = Shape::Bits.table(rng, 150, false);
-    let (_, hypothesis) = hypotheses(&table, rng)
+    let (_, predictor) = predictors(&table, rng)
         .into_iter()
         .find(|(learner, _)| *learner == "perceptron")
         .expect("listed");
@@ -750,25 +775,19 @@ fn odd_cells(language: Language) {
         .filter(|row| has_label(row))
         .cloned()
         .collect();
-    let mut labels = labels_of(&hypothesis, &table.parsed(&known)).into_iter();
+    let mut labels = labels_of(&predictor, &table.parsed(&known)).into_iter();
     assert!(labels.len() > 20 && labels.len() < table.rows.len() - 100);
     let expected: Vec<&str> = table
         .rows
         .iter()
         .map(|row| match has_label(row) {
-            true => {
-                if labels.next().expect("a label") {
-                    "1"
-                } else {
-                    "-1"
-                }
-            }
+            true => ["-1", "1"][labels.next().expect("a label")],
             false => "None",
         })
         .collect();
     let program = Program {
         title: "a test",
-        hypothesis: &hypothesis,
+        predictor: &predictor,
         table: Some(&encoding),
         features: None,
         classes: None,

@@ -150,10 +150,13 @@ pub fn score_value(score: &Score) -> Value {
             numerator,
             denominator,
         } => Value::String(format!("{numerator}/{denominator}")),
-        Score::Multiple { value: score, .. } | Score::Real(score) => {
-            Number::from_f64(*score).map_or(Value::Null, Value::Number)
-        }
+        Score::Multiple { units, unit } => real(unit.times(*units)),
+        Score::Real(score) => real(*score),
     }
+}
+
+fn real(score: f64) -> Value {
+    Number::from_f64(score).map_or(Value::Null, Value::Number)
 }
 
 impl EvaluateResult {

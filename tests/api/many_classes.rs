@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::Service;
+use crate::service::{Service, request};
 
 const CSV: &str = "text/csv";
 
@@ -113,6 +113,106 @@ async fn a_committee_predicts_class_names_and_survives_its_file() {
         *changed.pointer_mut(pointer).unwrap() = value;
         let answer = service.post_json("/v1/models", &changed).await;
         assert_eq!(answer.problem(422), "wrong-model", "{pointer}");
+    }
+}
+
+/// Scores of all classes, their ranking and the margin are those of the members.
+#[tokio::test]
+async fn predictions_of_a_committee_have_the_scores_that_were_asked_for() {
+    let service = Service::start().await;
+    let job = trained(&service, "perceptron", "&multiclass=joint").await;
+    let members = job["result"]["hypothesis"]["members"].as_array().unwrap();
+    let score = |member: &Value, x: [i64; 3]| {
+        let weights = member["weights"].as_array().unwrap().iter().zip(x);
+        let sum: i64 = weights
+            .map(|(w, x)| w.as_i64().unwrap() * (2 * x - 1))
+            .sum();
+        sum + member["bias"].as_i64().unwrap()
+    };
+    let rows = [[1, 0, 0], [0, 0, 1], [0, 1, 1]];
+    let body = "x1,x2,x3\n1,0,0\n0,0,1\n0,1,1\n";
+    let path = format!("/v1/models/{}/predict", model(&job));
+    let answer = async |query: &str| {
+        let answer = service.post_as(&format!("{path}{query}"), CSV, body).await;
+        answer.expect(200).json()
+    };
+    let (all, top) = (answer("?scores=all").await, answer("?scores=top=2").await);
+    for (row, x) in rows.into_iter().enumerate() {
+        let scores: Vec<i64> = members.iter().map(|member| score(member, x)).collect();
+        assert_eq!(all["class_scores"][row], json!(scores));
+        let mut ranking: Vec<usize> = (0..3).collect();
+        ranking.sort_by_key(|&class| -scores[class]);
+        assert_eq!(all["predictions"][row], ranking[0]);
+        assert_eq!(all["scores"][row], scores[ranking[0]]);
+        assert_eq!(all["margins"][row], scores[ranking[0]] - scores[ranking[1]]);
+        let name = |class: usize| ["b", "a", "c"][class];
+        let place = |class: usize| json!({"class": name(class), "score": scores[class]});
+        assert_eq!(
+            top["ranking"][row],
+            json!([place(ranking[0]), place(ranking[1])])
+        );
+    }
+    let usual = answer("").await;
+    assert_eq!(
+        (&usual["scores"], &usual["margins"]),
+        (&all["scores"], &all["margins"])
+    );
+    assert_eq!(
+        (usual.get("ranking"), usual.get("class_scores")),
+        (None, None)
+    );
+    let none = answer("?scores=none").await;
+    assert_eq!((&none["scores"], none.get("margins")), (&Value::Null, None));
+    assert_eq!(none["predictions"], usual["predictions"]);
+    let headers = [("content-type", CSV), ("accept", "application/x-ndjson")];
+    let lines = service
+        .send(request(
+            "POST",
+            &format!("{path}?scores=all"),
+            &headers,
+            body,
+        ))
+        .await;
+    let first: Value =
+        serde_json::from_str(lines.expect(200).text().lines().next().unwrap()).unwrap();
+    assert_eq!(first["class_scores"], all["class_scores"][0]);
+    assert_eq!(first["margin"], all["margins"][0]);
+    for wrong in ["top=0", "top=", "top=-1", "most", "All"] {
+        let answer = service
+            .post_as(&format!("{path}?scores={wrong}"), CSV, body)
+            .await;
+        assert_eq!(answer.problem(400), "invalid-parameter", "{wrong}");
+    }
+}
+
+/// The array of the weights has a row per class, and every language states the model.
+#[tokio::test]
+async fn committees_are_exported_as_programs_and_as_an_array() {
+    let service = Service::start().await;
+    let job = trained(&service, "perceptron", "").await;
+    let path = format!("/v1/models/{}", model(&job));
+    let array = service
+        .get(&format!("{path}/weights.npy"))
+        .await
+        .expect(200);
+    let header = String::from_utf8_lossy(&array.body[..128]).into_owned();
+    assert!(
+        header.contains("'<i8'") && header.contains("'shape': (3, 4)"),
+        "{header}"
+    );
+    for language in ["python", "c", "rust", "sqlite", "postgresql", "excel"] {
+        let answer = service
+            .get(&format!("{path}/code?language={language}"))
+            .await;
+        let answer = answer.expect(200);
+        let source = answer.text();
+        for class in ["b", "a", "c"] {
+            let quote = if language.contains("sql") { '\'' } else { '"' };
+            assert!(
+                source.contains(&format!("{quote}{class}{quote}")),
+                "{language}: {source}"
+            );
+        }
     }
 }
 

@@ -23,7 +23,9 @@ use crate::http::extract::work::ExamplesWork;
 use crate::http::limits::Limits;
 use crate::http::models::answer_lines::{AnswerWriter, PIECE_BYTES};
 use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
-use crate::http::models::predictions_text::{ClassTexts, PredictionsText, class_texts, push_line};
+use crate::http::models::predictions_text::{
+    AskedScores, ClassTexts, PredictionsText, class_texts, push_line,
+};
 use crate::http::problem::{Code, Problem};
 
 /// Upper bound in bytes on the answer to a small body in lines.
@@ -34,6 +36,7 @@ pub struct Answering {
     model: LoadedModel,
     limits: Limits,
     stop: StopFlag,
+    asked: AskedScores,
     destination: PredictionSink,
 }
 
@@ -47,6 +50,7 @@ enum PredictionSink {
     Lines {
         /// Lines that are not sent yet.
         text: Vec<u8>,
+        asked: AskedScores,
         classes: Option<ClassTexts>,
         writer: AnswerWriter,
     },
@@ -54,13 +58,19 @@ enum PredictionSink {
 
 impl Answering {
     /// Predictions as one document, computed in limited time.
-    pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
+    pub fn document(
+        model: LoadedModel,
+        limits: &Limits,
+        asked: AskedScores,
+        stop: StopFlag,
+    ) -> Self {
         let classes = model.names.class_names().as_deref().map(class_texts);
-        let document = PredictionsText::new(limits.answer_bytes_max, classes);
+        let document = PredictionsText::new(limits.answer_bytes_max, classes, asked);
         let timer = None;
         Self::new(
             model,
             limits,
+            asked,
             stop,
             PredictionSink::Document { document, timer },
         )
@@ -70,20 +80,23 @@ impl Answering {
     pub fn lines(
         model: LoadedModel,
         limits: &Limits,
+        asked: AskedScores,
         stop: StopFlag,
         writer: AnswerWriter,
     ) -> Self {
         let sink = PredictionSink::Lines {
             text: Vec::new(),
+            asked,
             classes: model.names.class_names().as_deref().map(class_texts),
             writer,
         };
-        Self::new(model, limits, stop, sink)
+        Self::new(model, limits, asked, stop, sink)
     }
 
     fn new(
         model: LoadedModel,
         limits: &Limits,
+        asked: AskedScores,
         stop: StopFlag,
         destination: PredictionSink,
     ) -> Self {
@@ -91,6 +104,7 @@ impl Answering {
             model,
             limits: limits.clone(),
             stop,
+            asked,
             destination,
         }
     }
@@ -185,7 +199,8 @@ impl Answering {
         let mut left = examples.shape().examples;
         let mut told = Ok(());
         let predictor = &self.model.predictor;
-        let decided = decide_each(predictor, examples, zero, &self.stop, |decisions, _| {
+        let (scores, stop) = (self.asked.of_decision(), &self.stop);
+        let decided = decide_each(predictor, examples, zero, scores, stop, |decisions, _| {
             left -= decisions.len();
             told = self.destination.push(decisions);
             match told {
@@ -229,11 +244,16 @@ impl PredictionSink {
                     false => Ok(()),
                 }
             }
-            Self::Lines { text, classes, .. } => {
+            Self::Lines {
+                text,
+                asked,
+                classes,
+                ..
+            } => {
                 let classes = classes.as_ref();
                 decisions
                     .iter()
-                    .for_each(|one| push_line(text, one, classes));
+                    .for_each(|one| push_line(text, one, classes, *asked));
                 match text.len() >= PIECE_BYTES {
                     true => self.send(),
                     false => Ok(()),

@@ -12,7 +12,7 @@ use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_formats::{self, Format, Options, TableEncoding};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::{JobsError, LoadedModel};
 use crate::records::hypothesis::NumberOrDecimal;
@@ -30,11 +30,12 @@ use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
-use crate::http::extract::data_options::DataParameters;
-use crate::http::extract::{Caller, PathId, accepted};
+use crate::http::extract::data_options::{self, DataOptions, DataParameters};
+use crate::http::extract::{Caller, PathId, accepted, query_pairs};
 use crate::http::models::examples::{
     ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
 };
+use crate::http::models::predictions_text::AskedScores;
 use crate::http::problem::{Code, Occurrence, Problem};
 
 /// Predictions of a model, one per example.
@@ -44,15 +45,82 @@ pub struct Predictions {
     predictions: Vec<i64>,
     /// The names of the predicted classes. Null if the labels of the training had no names.
     predicted_classes: Option<Vec<String>>,
-    /// The exact scores of the predicted classes. A score is a whole number (a decimal string beyond 2^53), a
+    /// The exact scores of the predicted classes; null if none were asked for. A score is a whole number (a decimal string beyond 2^53), a
     /// fraction such as "2/3", or a number if the weights are real by definition. The score is null if such
     /// a sum overflows. The list is null if the answer would be too long with the scores.
     #[schema(value_type = Option<Vec<Option<NumberOrDecimal>>>)]
     scores: Option<Vec<Value>>,
+    /// By how much the score of each predicted class exceeds the scores of all others, in the form of a score. Absent
+    /// for two classes and without scores.
+    #[schema(nullable = false, value_type = Vec<Option<NumberOrDecimal>>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    margins: Option<Vec<Value>>,
+    /// The scores of all classes of each example, in the order of the classes. Only with `scores=all`, for more than
+    /// two classes.
+    #[schema(nullable = false, value_type = Vec<Vec<Option<NumberOrDecimal>>>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class_scores: Option<Vec<Vec<Value>>>,
+    /// The classes of each example with the largest scores, largest first and equal ones in the order of the classes.
+    /// Only with `scores=top=K`, for more than two classes.
+    #[schema(nullable = false)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranking: Option<Vec<Vec<RankedClass>>>,
     /// The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long.
     #[schema(nullable = false, value_type = TableEncoding)]
     #[serde(skip_serializing_if = "Option::is_none")]
     table: Option<Arc<TableEncoding>>,
+}
+
+/// A class with its score.
+#[derive(Serialize, ToSchema)]
+struct RankedClass {
+    /// The name of the class.
+    class: String,
+    /// The exact score, in the form of `scores`.
+    #[schema(value_type = Option<NumberOrDecimal>)]
+    score: Value,
+}
+
+/// The parameter of a prediction beside the options of data.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "the field describes a parameter that PredictQuery reads"
+)]
+pub struct PredictParameters {
+    /// The scores in the answer: `none`; `predicted` for those of the predicted classes and, of more than two, their
+    /// margins; `all` for the scores of all classes too; or `top=K` for the K classes with the largest scores.
+    #[param(default = "predicted", example = "top=3")]
+    scores: Option<String>,
+}
+
+/// The query of a prediction.
+struct PredictQuery {
+    data: DataOptions,
+    asked: AskedScores,
+}
+
+impl PredictQuery {
+    /// Separates the parameter of the prediction from the options of data.
+    ///
+    /// # Errors
+    /// An unknown parameter, or an invalid value.
+    fn read(query: Option<&str>, data: DataOptions) -> Result<Self, Problem> {
+        let asked = AskedScores::default();
+        let mut read = Self { data, asked };
+        for (name, text) in query_pairs(query)? {
+            if name == "scores" {
+                let wrong = |detail: &str| {
+                    Problem::parameter(Code::INVALID_PARAMETER, &name, detail.to_owned())
+                };
+                read.asked = text.parse().map_err(wrong)?;
+            } else if !read.data.parameter(&name, &text)? {
+                return Err(data_options::unknown(&name, &["scores"]));
+            }
+        }
+        Ok(read)
+    }
 }
 
 /// Predicts the labels of the examples in the body, which may have any accepted format.
@@ -71,6 +139,7 @@ pub struct Predictions {
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         DataParameters,
+        PredictParameters,
         ("Accept" = Option<String>, Header, description = "`application/json` or \
                                                            `application/x-ndjson`. A body in \
                                                            NDJSON gets an answer in NDJSON")),
@@ -115,18 +184,19 @@ pub async fn answer(
         ExamplesUse::Predict,
         &body.limits,
     );
-    let options = options.read(body.parts.uri.query())?;
-    let options = options.resolve(app, owner).await?;
+    let query = PredictQuery::read(body.parts.uri.query(), options)?;
+    let options = query.data.resolve(app, owner).await?;
     let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),
         options,
+        asked: query.asked,
     };
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     if media_type == Format::Ndjson.media_type() {
         return asked.lines(model, body, cancel_on_drop).await;
     }
-    let answering = Answering::document(model, &app.limits, cancel_on_drop.flag());
+    let answering = Answering::document(model, &app.limits, asked.asked, cancel_on_drop.flag());
     let text = asked.predict(answering, body).await?.finish()?;
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
@@ -136,6 +206,7 @@ struct PredictRequest {
     app: App,
     owner: Owner,
     options: Options,
+    asked: AskedScores,
 }
 
 impl PredictRequest {
@@ -149,7 +220,7 @@ impl PredictRequest {
     ) -> Result<Response, Problem> {
         let (limits, stop) = (self.app.limits.clone(), cancel_on_drop.flag());
         let (writer, mut reader) = answer_lines(limits.answer_bytes_max, cancel_on_drop);
-        let answering = Answering::lines(model, &limits, stop, writer.clone());
+        let answering = Answering::lines(model, &limits, self.asked, stop, writer.clone());
         let access = Access::of(&body.parts.extensions)?;
         let returned = body.lend();
         let occurrence = body.parts.extensions.get::<Occurrence>();

@@ -1,17 +1,94 @@
 //! The text of predictions: one JSON document within a limit of bytes, or one line per example.
 
+use std::fmt::Write as _;
 use std::io::Write;
+use std::str::FromStr;
 
-use halfspace_core::learners::decision::Decision;
+use halfspace_core::learners::decision::{Decision, Score, ScoresOf};
 
 use crate::records::evaluation::score_value;
 use crate::records::names::label_number;
 
 const BEGIN: &str = "{\"predictions\":[";
 const CLASSES: &str = "],\"predicted_classes\":";
-const SCORES: &str = ",\"scores\":";
+const NO_SCORES: &str = ",\"scores\":null";
 const TABLE: &str = ",\"table\":";
 const END: &str = "}";
+
+/// The scores that a request asks for with the parameter `scores`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskedScores {
+    /// `none`.
+    None,
+    /// `predicted`: the scores of the predicted classes and, of more than two, their margins.
+    #[default]
+    Predicted,
+    /// `all`: those and the scores of all classes.
+    All,
+    /// `top=K`: those and the K largest scores.
+    Top(usize),
+}
+
+impl FromStr for AskedScores {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORMS: &str = "the scores are none, predicted, all or top=K with a number K above 0";
+        match text {
+            "none" => Ok(Self::None),
+            "predicted" => Ok(Self::Predicted),
+            "all" => Ok(Self::All),
+            _ => {
+                let count = text
+                    .strip_prefix("top=")
+                    .and_then(|count| count.parse().ok());
+                count.filter(|&count| count > 0).map(Self::Top).ok_or(FORMS)
+            }
+        }
+    }
+}
+
+impl AskedScores {
+    /// The scores that each decision needs.
+    pub fn of_decision(self) -> ScoresOf {
+        match self {
+            Self::None | Self::Predicted => ScoresOf::Leaders,
+            Self::All | Self::Top(_) => ScoresOf::All,
+        }
+    }
+
+    /// The score, the margin and the scores of several classes, as far as they are asked for and exist. A document has
+    /// a list of each under the second name.
+    fn of(self, decision: &Decision, classes: Option<&ClassTexts>) -> Vec<[String; 3]> {
+        if self == Self::None {
+            return Vec::new();
+        }
+        let text = |score: &Score| score_value(score).to_string();
+        let item = |one: &str, all: &str, text| [one.to_owned(), all.to_owned(), text];
+        let mut items = vec![item("score", "scores", text(&decision.score))];
+        items.extend(
+            decision
+                .margin()
+                .map(|margin| item("margin", "margins", text(&margin))),
+        );
+        let (Some(classes), false) = (classes, decision.scores.is_empty()) else {
+            return items;
+        };
+        let (name, several): (_, Vec<String>) = match self {
+            Self::Top(count) => {
+                let ranking = decision.ranking().into_iter().take(count);
+                let place = |code: u32| {
+                    let (class, score) = (&classes[code as usize], &decision.scores[code as usize]);
+                    format!("{{\"class\":{class},\"score\":{}}}", text(score))
+                };
+                ("ranking", ranking.map(place).collect())
+            }
+            _ => ("class_scores", decision.scores.iter().map(text).collect()),
+        };
+        items.push(item(name, name, format!("[{}]", several.join(","))));
+        items
+    }
+}
 
 /// The names of the classes as JSON.
 pub type ClassTexts = Vec<String>;
@@ -23,7 +100,7 @@ pub fn class_texts(names: &[String]) -> ClassTexts {
         .collect()
 }
 
-/// A JSON document of predictions under construction. If it would exceed the limit, the scores are left out, and then
+/// A JSON document of predictions under construction. If it would exceed the limit, all scores are left out, and then
 /// the table.
 pub struct PredictionsText {
     /// Largest number of bytes in the document.
@@ -32,37 +109,43 @@ pub struct PredictionsText {
     text: String,
     /// The text of the class names, and the name of each label.
     classes: Option<(String, ClassTexts)>,
-    /// The text of the scores. `None` once the scores exceed the limit.
-    scores: Option<String>,
+    asked: AskedScores,
+    /// The lists of scores with their names. `None` once they exceed the limit.
+    scores: Option<Vec<(String, String)>>,
     /// The encoding of the table that was read, as JSON.
     table: Option<String>,
 }
 
 /// Appends the prediction of one example as a line.
-pub fn push_line(text: &mut Vec<u8>, decision: &Decision, classes: Option<&ClassTexts>) {
+pub fn push_line(
+    text: &mut Vec<u8>,
+    decision: &Decision,
+    classes: Option<&ClassTexts>,
+    asked: AskedScores,
+) {
     let prediction = label_number(decision.class, classes.map_or(2, Vec::len));
-    let score = score_value(&decision.score);
     // Writing to memory does not fail.
-    let _ = match classes {
-        None => writeln!(text, "{{\"prediction\":{prediction},\"score\":{score}}}"),
-        Some(classes) => {
-            let class = &classes[decision.class as usize];
-            writeln!(
-                text,
-                "{{\"prediction\":{prediction},\"predicted_class\":{class},\"score\":{score}}}"
-            )
-        }
-    };
+    let _ = write!(text, "{{\"prediction\":{prediction}");
+    if let Some(classes) = classes {
+        let class = &classes[decision.class as usize];
+        let _ = write!(text, ",\"predicted_class\":{class}");
+    }
+    for [name, _, item] in asked.of(decision, classes) {
+        let _ = write!(text, ",\"{name}\":{item}");
+    }
+    text.extend_from_slice(b"}\n");
 }
 
 impl PredictionsText {
     /// Creates an empty document of at most `bytes_max` bytes, with the names of the classes if there are any.
-    pub fn new(bytes_max: u64, classes: Option<ClassTexts>) -> Self {
+    pub fn new(bytes_max: u64, classes: Option<ClassTexts>, asked: AskedScores) -> Self {
         Self {
             bytes_max,
             text: BEGIN.to_owned(),
             classes: classes.map(|names| (String::new(), names)),
-            scores: Some(String::new()),
+            asked,
+            scores: (asked != AskedScores::None)
+                .then(|| vec![("scores".to_owned(), String::new())]),
             table: None,
         }
     }
@@ -82,8 +165,16 @@ impl PredictionsText {
         if let Some((text, names)) = &mut self.classes {
             push_item(text, &names[decision.class as usize], 0);
         }
-        if let Some(scores) = &mut self.scores {
-            push_item(scores, &score_value(&decision.score).to_string(), 0);
+        if let Some(lists) = &mut self.scores {
+            let classes = self.classes.as_ref().map(|(_, names)| names);
+            for [_, name, item] in self.asked.of(decision, classes) {
+                let place = lists.iter().position(|(known, _)| *known == name);
+                let place = place.unwrap_or_else(|| {
+                    lists.push((name, String::new()));
+                    lists.len() - 1
+                });
+                push_item(&mut lists[place].1, &item, 0);
+            }
             if self.bytes() > self.bytes_max {
                 self.scores = None;
             }
@@ -103,8 +194,14 @@ impl PredictionsText {
             .table
             .as_ref()
             .map_or(0, |table| TABLE.len() + table.len());
-        let lists = CLASSES.len() + classes + SCORES.len() + list(self.scores.as_ref());
-        (self.text.len() + lists + table + END.len()) as u64
+        // A name has two quotes, a comma and a colon, and a list its brackets.
+        let scores = self.scores.as_ref().map_or(NO_SCORES.len(), |lists| {
+            lists
+                .iter()
+                .map(|(name, text)| name.len() + text.len() + 6)
+                .sum()
+        });
+        (self.text.len() + CLASSES.len() + classes + scores + table + END.len()) as u64
     }
 
     /// The text of the document, or `None` if it is too long.
@@ -117,8 +214,14 @@ impl PredictionsText {
         let mut whole = self.text;
         whole.push_str(CLASSES);
         whole.push_str(&list(self.classes.map(|(text, _)| text)));
-        whole.push_str(SCORES);
-        whole.push_str(&list(self.scores));
+        match self.scores {
+            None => whole.push_str(NO_SCORES),
+            Some(lists) => {
+                for (name, text) in lists {
+                    let _ = write!(whole, ",\"{name}\":[{text}]");
+                }
+            }
+        }
         if let Some(table) = self.table {
             whole.push_str(TABLE);
             whole.push_str(&table);
@@ -144,7 +247,7 @@ mod tests {
     use super::*;
 
     fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
-        let mut writer = PredictionsText::new(bytes_max, None);
+        let mut writer = PredictionsText::new(bytes_max, None, AskedScores::default());
         for decision in decisions {
             writer.push(decision);
         }
@@ -193,14 +296,23 @@ mod tests {
             (whole.len(), whole),
             (whole.len() - 1, &whole.replace(r#","table":{}"#, "")),
         ] {
-            let mut writer = PredictionsText::new(bytes_max as u64, Some(names.clone()));
+            let mut writer = PredictionsText::new(
+                bytes_max as u64,
+                Some(names.clone()),
+                AskedScores::default(),
+            );
             writer.push(&2_i64.into());
             writer.push(&(-3_i64).into());
             writer.set_table("{}".to_owned());
             assert_eq!(writer.finish().as_deref(), Some(expected));
         }
         let mut line = Vec::new();
-        push_line(&mut line, &(-7_i64).into(), Some(&names));
+        push_line(
+            &mut line,
+            &(-7_i64).into(),
+            Some(&names),
+            AskedScores::default(),
+        );
         let expected = "{\"prediction\":-1,\"predicted_class\":\"not \\\"so\\\"\",\"score\":-7}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
@@ -208,8 +320,8 @@ mod tests {
     #[test]
     fn prediction_line_is_a_json_object() {
         let mut text = Vec::new();
-        push_line(&mut text, &(-7_i64).into(), None);
-        push_line(&mut text, &0.5.into(), None);
+        push_line(&mut text, &(-7_i64).into(), None, AskedScores::default());
+        push_line(&mut text, &0.5.into(), None, AskedScores::default());
         let expected = "{\"prediction\":-1,\"score\":-7}\n{\"prediction\":1,\"score\":0.5}\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }

@@ -38,7 +38,7 @@ use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
 use crate::http::jobs::place::TaskPlace;
 use crate::http::jobs::submission::{check_name, unresolvable};
-use crate::http::models::predict::Predictions;
+use crate::http::models::predict::{PredictParameters, Predictions};
 use crate::http::problem::{Code, FieldError, Problem};
 use crate::http::sessions::documents::{
     SavedModel, SessionAnswer, SessionItem, SessionList, answer,
@@ -382,7 +382,7 @@ fn created_model(model: Model) -> Response {
 ///
 /// Formats, answers and limits are those of a prediction by a model. The session keeps its position.
 #[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
-    params(("id" = SessionId, Path, description = "The session"), DataParameters),
+    params(("id" = SessionId, Path, description = "The session"), DataParameters, PredictParameters),
     request_body(
         content((Data = "application/json"), (Octets = "*/*")),
         description = "The examples. Labels are ignored. A table has no labels unless `labels` \

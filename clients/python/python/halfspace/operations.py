@@ -297,8 +297,8 @@ class Operations:
 
         - Python: every model, unless a table of it was read with `missing_values`, which no language states -
         PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the same, if the absolute
-        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192
-        characters - C, Rust: also real weights, added in the order of the service
+        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 (2^40 with more than two classes)
+        and the formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
@@ -329,7 +329,7 @@ class Operations:
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/explanation", accept="application/json", query={"top": top, "class": class_, "format": format}), types.Explanation)
 
-    def predict_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
+    def predict_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, scores: str | None = None) -> types.Predictions:
         """Predicts the labels of the examples in the body, which may have any accepted format.
 
         An NDJSON body is answered as NDJSON with one line per example, while the body is still coming in. Each line
@@ -344,7 +344,7 @@ class Operations:
         A JSON document omits the scores if they would make it longer than `answer_bytes_max`. A document that is
         still too long, or that takes longer than `answer_seconds_max`, is refused.
         """
-        return self._send(Call("POST", f"/v1/models/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n}, body=body), types.Predictions)
+        return self._send(Call("POST", f"/v1/models/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "scores": scores}, body=body), types.Predictions)
 
     def get_model_receipt(self, id: str) -> types.Receipt:
         """Returns the receipt of the training that made a model.
@@ -361,7 +361,8 @@ class Operations:
         """Returns the weights of a model of the kind `binary-weights` or `linear` as a NumPy array.
 
         The array has one dimension and one weight per feature. If the model has a bias, the bias is the last
-        number, so an example needs a 1 after its features. The numbers are exact:
+        number, so an example needs a 1 after its features. A model of more than two classes has such a row for each
+        class, in the order of the classes. The numbers are exact:
 
         - `int8` for binary weights, which are -1 and 1 - `int64` for whole weights - `float64` for real weights,
         and for whole multiples of a learning rate
@@ -459,12 +460,12 @@ class Operations:
         """
         return self._send(Call("POST", f"/v1/sessions/{segment(id)}/model", accept="application/json", query={"name": name}, creates=True), types.SavedModel)
 
-    def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
+    def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, scores: str | None = None) -> types.Predictions:
         """Predicts labels without learning.
 
         Formats, answers and limits are those of a prediction by a model. The session keeps its position.
         """
-        return self._send(Call("POST", f"/v1/sessions/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n}, body=body), types.Predictions)
+        return self._send(Call("POST", f"/v1/sessions/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "scores": scores}, body=body), types.Predictions)
 
     def bound_compressed_error(self, *, examples: int, kept: int, errors: int | None = None, confidence: float | None = None) -> types.CompressionBound:
         """Returns the bound on the error of a hypothesis that a few of its examples reproduce (Littlestone and
@@ -907,8 +908,8 @@ class AsyncOperations:
 
         - Python: every model, unless a table of it was read with `missing_values`, which no language states -
         PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the same, if the absolute
-        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192
-        characters - C, Rust: also real weights, added in the order of the service
+        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 (2^40 with more than two classes)
+        and the formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
@@ -939,7 +940,7 @@ class AsyncOperations:
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/explanation", accept="application/json", query={"top": top, "class": class_, "format": format}), types.Explanation)
 
-    async def predict_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
+    async def predict_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, scores: str | None = None) -> types.Predictions:
         """Predicts the labels of the examples in the body, which may have any accepted format.
 
         An NDJSON body is answered as NDJSON with one line per example, while the body is still coming in. Each line
@@ -954,7 +955,7 @@ class AsyncOperations:
         A JSON document omits the scores if they would make it longer than `answer_bytes_max`. A document that is
         still too long, or that takes longer than `answer_seconds_max`, is refused.
         """
-        return await self._send(Call("POST", f"/v1/models/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n}, body=body), types.Predictions)
+        return await self._send(Call("POST", f"/v1/models/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "scores": scores}, body=body), types.Predictions)
 
     async def get_model_receipt(self, id: str) -> types.Receipt:
         """Returns the receipt of the training that made a model.
@@ -971,7 +972,8 @@ class AsyncOperations:
         """Returns the weights of a model of the kind `binary-weights` or `linear` as a NumPy array.
 
         The array has one dimension and one weight per feature. If the model has a bias, the bias is the last
-        number, so an example needs a 1 after its features. The numbers are exact:
+        number, so an example needs a 1 after its features. A model of more than two classes has such a row for each
+        class, in the order of the classes. The numbers are exact:
 
         - `int8` for binary weights, which are -1 and 1 - `int64` for whole weights - `float64` for real weights,
         and for whole multiples of a learning rate
@@ -1069,12 +1071,12 @@ class AsyncOperations:
         """
         return await self._send(Call("POST", f"/v1/sessions/{segment(id)}/model", accept="application/json", query={"name": name}, creates=True), types.SavedModel)
 
-    async def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
+    async def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, scores: str | None = None) -> types.Predictions:
         """Predicts labels without learning.
 
         Formats, answers and limits are those of a prediction by a model. The session keeps its position.
         """
-        return await self._send(Call("POST", f"/v1/sessions/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n}, body=body), types.Predictions)
+        return await self._send(Call("POST", f"/v1/sessions/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "scores": scores}, body=body), types.Predictions)
 
     async def bound_compressed_error(self, *, examples: int, kept: int, errors: int | None = None, confidence: float | None = None) -> types.CompressionBound:
         """Returns the bound on the error of a hypothesis that a few of its examples reproduce (Littlestone and

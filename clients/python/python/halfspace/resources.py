@@ -336,7 +336,7 @@ LARGE = 1000
 """Scores of at least 2 to this power are compressed."""
 
 
-def compressed(score: Fraction) -> float:
+def compressed(score: Fraction | float) -> float:
     """A score as a finite float of the same sign, in the same order as all other scores up to rounding.
 
     Numbers below 2^1000 are themselves. Beyond, 2^1000 (log2(score) - 999) continues them without a jump.
@@ -345,18 +345,19 @@ def compressed(score: Fraction) -> float:
         return -compressed(-score)
     if score < 2**LARGE:
         return float(score) or (math.ulp(0) if score else 0.0)
+    score = Fraction(score)
     places = score.numerator.bit_length() - score.denominator.bit_length()
     leading = float(score / 2**places)
     return math.ldexp(places + math.log2(leading) - (LARGE - 1), LARGE)
 
 
-def ordered(scores: Sequence[Fraction]) -> list[float]:
+def ordered(scores: Sequence[Fraction | float]) -> list[float]:
     """Finite floats with the signs, the order and the ties of exact scores.
 
     Each is `compressed` of its score. If two different scores have the same float, the one farther from zero moves to
     the next float.
     """
-    floats = {Fraction(0): 0.0}
+    floats: dict[Fraction | float, float] = {0: 0.0}
     for sign in (1, -1):
         last = 0.0
         for size in sorted({sign * score for score in scores if sign * score > 0}):

@@ -2,10 +2,12 @@
 
 The estimators train on a service on this machine, which starts on first use. `use` selects another service.
 
+The learners that train a committee take any number of classes, see `fit`. The others take two.
+
 `X` is a matrix of numbers, and `fit` fixes how each column is read, whatever values come later. Learners of Boolean
 features read a number as a thermometer: `bins` features tell whether the number exceeds quantiles of the training data.
 A column with two values at the fit has one bit, which tells whether a number is nearer to the larger one. A sparse
-matrix of zeros and ones has such columns. The perceptron, the pocket and the perspectron read numbers as they are by
+matrix of zeros and ones has such columns. The perceptrons, the pocket and the perspectron read numbers as they are by
 default (`numbers="real"`).
 
 `max_passes` counts passes over the examples. The pocket, and other learners with `order="random"`, learn from one drawn
@@ -16,23 +18,28 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 from numbers import Integral
 from typing import Any
 
+import msgspec
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .client import Client, local
-from .errors import NotFound
+from .data import LABEL, content
+from .errors import HalfspaceError, NotFound, Problem
 from .process import PerProcess
-from .resources import Model, exact, ordered
-from .types import Predictions
+from .requests import Call, scalar
+from .resources import Model, exact, lines, members, ordered
+from .types import Predictions, Session
 
 LARGEST = sys.float_info.max
 
@@ -76,6 +83,15 @@ def _dense(X: Any) -> Any:
 CELLS_MAX = 2**24
 """Cells of a sparse matrix of zeros and ones that is sent as a table of numbers."""
 
+SPARSE_CLASSES_MAX = 100
+"""The most whole numbers that the service takes for names of classes."""
+
+MULTICLASS = ("one-vs-rest", "joint")
+"""How the hypotheses of more than two classes learn."""
+
+STATED = ("name", "kind", "thresholds", "values", "missing")
+"""The members of a column in the encoding of a session."""
+
 
 class _Bits:
     """The columns of two values at the fit, which have one bit each."""
@@ -98,10 +114,25 @@ class _Bits:
         return X
 
 
+class _Hypothesis(msgspec.Struct):
+    """The thresholds in a model file, of Winnow for instance."""
+
+    theta: str = "0"
+    members: list[_Hypothesis] = []
+
+
+class _File(msgspec.Struct):
+    """What an estimator reads in a model file."""
+
+    hypothesis: _Hypothesis
+    classes: list[str] | None = None
+
+
 class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A learner as an estimator."""
 
     _learner = ""
+    _has_committees = False
     _sparse: str | bool = "csr"
     _common = ("numbers", "bins", "max_passes", "random_state")
     _names = {"conjunctions": "kernel.conjunctions", "max_literals": "kernel.max_literals"}
@@ -111,30 +142,74 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_passes: int | None
     random_state: Any
 
+    @property
+    def _takes_many(self) -> bool:
+        # With the order `random`, the mistakes of each hypothesis decide which examples come next.
+        return self._has_committees and getattr(self, "order", None) != "random"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._takes_many
         tags.input_tags.sparse = bool(self._sparse)
         return tags
 
     def fit(self, X: Any, y: Any) -> _Classifier:
-        """Trains the learner. `y` has two classes, of which the second in sorted order is positive."""
-        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._sparse)
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        """Trains the learner on `X` of the shape (examples, features) and `y` of the shape (examples,).
+
+        Of two classes, the second in sorted order is positive. More classes have one hypothesis each, and the
+        largest score is predicted.
+
+        Raises `ValueError` for one class, for more than two if the learner has no committees, and for data that
+        scikit-learn refuses.
+        """
+        X, y = self._checked(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("Classifier can't train when only one class is present.")
-        params = {name: value for name, value in self.get_params().items() if name not in self._common and value is not None}
-        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        options: dict[str, Any] = {str(self._names.get(name, name)): value for name, value in params.items()}
-        draws = X.shape[0] if self._learner == "pocket" or params.get("order") == "random" else 1
+        options = self._params()
+        draws = X.shape[0] if self._learner == "pocket" or options.get("order") == "random" else 1
         if self.max_passes is not None and not (isinstance(self.max_passes, Integral) and self.max_passes >= 1):
             raise ValueError(f"max_passes is {self.max_passes!r}; give a whole number from 1, or None")
         limit = None if self.max_passes is None else int(self.max_passes) * draws
-        options.update(seed=seed, max_passes=limit, max_mistakes=limit if draws > 1 else None)
+        options.update(seed=self._seed(), max_passes=limit, max_mistakes=limit if draws > 1 else None)
+        X, table = self._fixed(X)
+        many = len(self.classes_)
+        if self.is_sparse_ and many > 2 and (many > SPARSE_CLASSES_MAX or X.shape[0] < 2 * many):
+            # The service would take the numbers, which are the only labels of a sparse matrix, for measurements.
+            raise ValueError(
+                f"a sparse matrix can have {SPARSE_CLASSES_MAX} classes with two examples each on average; "
+                "give a dense matrix"
+            )
+        job = _client().train(X, self._labels(codes), learner=self._learner, progress=False, **options, **table)
+        self._keep(job.model)
+        self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, -(-job.result.passes // draws))
+        return self
+
+    def _checked(self, X: Any, y: Any, classes: Any = None, reset: bool = True) -> tuple[Any, Any]:
+        """The examples and the labels as arrays. The `classes` are those of `y` unless they are given."""
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._sparse, reset=reset)
+        check_classification_targets(y)
+        count = len(np.unique(y) if classes is None else classes)
+        if count < 2:
+            raise ValueError("Classifier can't train when only one class is present.")
+        if count > 2 and not self._takes_many:
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        return X, y
+
+    def _params(self) -> dict[str, Any]:
+        """The parameters of the learner, by the names of the service."""
+        given = {name: value for name, value in self.get_params().items() if name not in self._common}
+        params = {name: value for name, value in given.items() if value is not None}
+        how = params.get("multiclass", MULTICLASS[0])
+        if how not in MULTICLASS:
+            raise ValueError(f"multiclass is {how!r}; give one of {', '.join(MULTICLASS)}")
+        if len(self.classes_) == 2:
+            params.pop("multiclass", None)
+        return {str(self._names.get(name, name)): value for name, value in params.items()}
+
+    def _seed(self) -> int | None:
+        return None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _fixed(self, X: Any) -> tuple[Any, dict[str, Any]]:
+        """The matrix to send, and the parameters of its table. Fixes how this and later matrices are read."""
         is_real = self.numbers == "real"
         has_bits = bool(issparse(X)) and not set(np.unique(X.data)) - {0, 1}
         # Numbers need thresholds for a learner of Boolean features, and a sparse matrix has none.
@@ -144,66 +219,212 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"a sparse matrix of zeros and ones with more than {CELLS_MAX} cells has bits, not numbers; "
                 "set numbers='thermometer'"
             )
-        if not self.is_sparse_:
-            X = _dense(X)
-            options.update(numbers=self.numbers, bins=None if is_real else self.bins)
-        # Without the kind, the service would read a matrix of zeros and ones as bits.
-        options.update(kinds={"*": "number"} if is_real and not self.is_sparse_ else None)
+        X = X if self.is_sparse_ else _dense(X)
         self.bits_ = None if is_real else _Bits(X)
-        X = self.bits_.read(X) if self.bits_ else X
-        job = _client().train(X, 2 * codes - 1, learner=self._learner, progress=False, **options)
-        self.model_ = job.model.export()
-        self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, -(-job.result.passes // draws))
-        return self
+        table: dict[str, Any] = {}
+        if not self.is_sparse_:
+            # Without the kind, the service would read a matrix of zeros and ones as bits.
+            table = {"numbers": self.numbers, **({"kinds": {"*": "number"}} if is_real else {"bins": self.bins})}
+        return self._read(X), table
 
-    def _predictions(self, X: Any) -> tuple[Model, Predictions]:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse)
+    def _read(self, X: Any) -> Any:
+        """A matrix as it is sent."""
         X = csr_matrix(X) if self.is_sparse_ else _dense(X)
-        X = self.bits_.read(X) if self.bits_ else X
+        return self.bits_.read(X) if self.bits_ else X
+
+    def _labels(self, codes: Any) -> Any:
+        """The labels that are sent for classes, which are given by their places in `classes_`."""
+        if len(self.classes_) == 2:
+            return 2 * codes - 1
+        # A sparse matrix has numbers as labels. Elsewhere the service could take numbers for measurements.
+        return codes if self.is_sparse_ else [f"class {code}" for code in codes]
+
+    def _keep(self, model: Model, session: str | None = None, position: int = 0) -> None:
+        """Keeps a trained model, and the session that goes on with it."""
+        self.model_, self.session_, self.position_ = model.export(), session, position
+        names = msgspec.json.decode(self.model_, type=_File).classes
+        # The service has more than two classes in the order of their first rows.
+        self.order_ = np.array([int(name.split()[-1]) for name in names or "01"])
+
+    def _later(self, X: Any) -> Any:
+        """A matrix to predict, as it is sent."""
+        check_is_fitted(self, "model_")
+        return self._read(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse))
+
+    def _predictions(self, X: Any) -> Predictions:
         client = _client()
-        model = Model(client, _sent(client.address, self.model_))
         try:
-            return model, model.predictions(X)
+            return Model(client, _sent(client.address, self.model_)).predictions(X)
         except NotFound:
             # Somebody has deleted the model on the service.
-            model = client.send_model(self.model_)
-            return model, model.predictions(X)
+            return client.send_model(self.model_).predictions(X)
+
+    def _codes(self, found: Predictions) -> Any:
+        """The places of the predicted classes in `classes_`."""
+        predictions = np.asarray(found.predictions)
+        return self.order_[predictions if len(self.classes_) > 2 else (predictions == 1).astype(int)]
 
     def predict(self, X: Any) -> Any:
-        """The predicted classes."""
-        _, found = self._predictions(X)
-        return self.classes_[(np.asarray(found.predictions) == 1).astype(int)]
+        """The predicted classes, of the shape (examples,), for `X` of the shape (examples, features).
+
+        If several classes have the largest score, the one that came first in the training wins.
+        """
+        return self.classes_[self._codes(self._predictions(self._later(X)))]
 
     def decision_function(self, X: Any) -> Any:
-        """The scores minus the threshold. A positive number predicts the second class.
+        """The scores minus the threshold, for `X` of the shape (examples, features).
+
+        Two classes have the shape (examples,), and a positive number predicts the second class. More have the shape
+        (examples, classes), and the first largest number of a row predicts its class in `classes_`.
 
         The scores of the service are exact, and some are longer than a float. The signs, the order and the ties of the
-        result are those of the exact scores, also in `roc_auc_score`. From 2^1000 on, the numbers grow with the
-        logarithm of the score: see `halfspace.resources.compressed`.
+        result are those of the exact scores, also in `roc_auc_score`, except that the predicted class comes before
+        those with the same score. From 2^1000 on, the numbers grow with the logarithm of the score: see
+        `halfspace.resources.compressed`.
         """
-        model, found = self._predictions(X)
-        is_second = np.asarray(found.predictions) == 1
-        threshold = exact(getattr(model.document.hypothesis, "theta", 0))
-        # A real score beyond the range of floats is null.
-        lost = [Fraction(LARGEST if one else -LARGEST) for one in is_second]
-        given = [exact(score) - threshold if score is not None else lost[i] for i, score in enumerate(found.scores or [])]
-        scores = np.asarray(ordered(given), dtype=np.float64)
-        # A score at the threshold predicts the second class, before all larger scores.
-        return np.where(is_second & (scores <= 0), TINY, scores)
+        X = self._later(X)
+        found, hypothesis = self._predictions(X), msgspec.json.decode(self.model_, type=_File).hypothesis
+        codes = self._codes(found)
+        if len(self.classes_) == 2:
+            scores = np.asarray(ordered(_above(found, hypothesis)), dtype=np.float64)
+            # A score at the threshold predicts the second class, before all larger scores.
+            return np.where((codes == 1) & (scores <= 0), TINY, scores)
+        each = zip(self._of_members(X), hypothesis.members)
+        given = [score for answer, member in each for score in _above(answer, member)]
+        scores = np.empty((len(codes), len(self.classes_)))
+        scores[:, self.order_] = np.reshape(ordered(given), (len(self.classes_), -1)).T
+        best, rows = scores.max(axis=1), np.arange(len(codes))
+        is_tie = (scores.argmax(axis=1) != codes) & (scores[rows, codes] == best)
+        scores[rows[is_tie], codes[is_tie]] = np.nextafter(best[is_tie], np.inf)
+        return scores
+
+    def _of_members(self, X: Any) -> Iterator[Predictions]:
+        """The predictions of the members of the committee. The service answers the score of one class only."""
+        client = _client()
+        for file in members(self.model_):
+            member = client.send_model(file)
+            try:
+                yield member.predictions(X)
+            finally:
+                client.delete_model(member.id)
 
 
-class Perceptron(_Classifier):
-    """The perceptron."""
+def _above(found: Predictions, hypothesis: _Hypothesis) -> list[Fraction | float]:
+    """The scores minus the threshold, exactly. A real score beyond the range of floats, which is null, gets the largest
+    float."""
+    threshold = exact(hypothesis.theta)
+    pairs = zip((one * LARGEST for one in found.predictions), found.scores or [])
+    given = (lost if score is None else score for lost, score in pairs)
+    # Floats are faster than fractions, and those of the service are exact.
+    return [exact(score) - threshold if threshold or isinstance(score, str) else score for score in given]
+
+
+class _OnLine(_Classifier):
+    """A learner that can also learn one example after the other."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> _OnLine:
+        """Learns each example once, in their order. `X` has the shape (examples, features), `y` the shape (examples,).
+
+        The first call needs all `classes`, and its examples fix how the columns of all later ones are read. `order`
+        and `max_passes` have no effect. A call after `fit` begins anew, because a session cannot start from a model.
+
+        The learner's state stays in a session on the service, and the estimator keeps the model. So a pickle or a
+        copy predicts everywhere, but goes on learning only on the service with the session, and only if no other
+        copy has learnt there since.
+
+        Raises `ValueError` for classes that are not among `classes`, and where `fit` does. Raises `HalfspaceError` if
+        the session has gone or has moved.
+        """
+        is_first = _check_partial_fit_first_call(self, classes)
+        client, session = _client(), getattr(self, "session_", None)
+        X, y = self._checked(X, y, self.classes_, reset=session is None)
+        if len(unique_labels(self.classes_, y)) > len(self.classes_):
+            raise ValueError(f"y has classes that are not among {self.classes_.tolist()}")
+        codes = np.searchsorted(self.classes_, y)
+        if session is not None:
+            X, position = self._read(X), self.position_
+        else:
+            if not is_first and hasattr(self, "model_"):
+                text = "partial_fit begins anew, because a session cannot start from a fitted model"
+                warnings.warn(text, stacklevel=2)
+            X, table = self._fixed(X)
+            session, position, self.mistakes_ = self._opened(client, X, codes, table), 0, 0
+        body = content(X, self._labels(codes))
+        call = Call("POST", f"/v1/sessions/{session}/examples", header={"if-match": f'"{position}"'}, body=body)
+        try:
+            answers = lines(client._send(call, bytes))
+        except Problem as problem:
+            if isinstance(problem, NotFound) or problem.code == "stale-position":
+                text = (
+                    f"the service has no session of this estimator after {position} examples: it is another service, "
+                    "or a copy of the estimator has learnt since; begin again with a clone"
+                )
+                raise HalfspaceError(text) from problem
+            raise
+        saved = client.save_session_model(session).id
+        self._keep(Model(client, saved), session, position + len(answers))
+        client.delete_model(saved)
+        self.mistakes_ += sum(answer["mistake"] for answer in answers)
+        self.n_iter_ = 1
+        return self
+
+    def _opened(self, client: Client, X: Any, codes: Any, table: dict[str, Any]) -> str:
+        """The id of a new session for examples like `X`, whose classes have these codes."""
+        params: dict[str, Any] = {}
+        for name, value in self._params().items():
+            *over, last = name.split(".")
+            if name == "multiclass" and value != MULTICLASS[0]:
+                raise ValueError(f"a session cannot train with multiclass={value!r}; use fit")
+            if name not in ("order", "multiclass"):
+                (params.setdefault(over[0], {}) if over else params)[last] = scalar(value)
+        every = np.arange(len(self.classes_))
+        # The order of the first rows, as in a training.
+        order = every if len(every) == 2 else dict.fromkeys([*codes.tolist(), *every.tolist()])
+        classes = [str(label) for label in self._labels(np.array(list(order)))]
+        body: dict[str, Any] = {"learner": {"name": self._learner, "params": params}, "seed": self._seed()}
+        if self.is_sparse_:
+            body.update(n=X.shape[1], classes=classes, values="real" if self.numbers == "real" else "boolean")
+        else:
+            preview = client.preview_data(content(X, labels="none", **table), rows=0)
+            if preview.table is None:
+                raise ValueError(preview.refusal.detail if preview.refusal else "X is no table")
+            read = [msgspec.to_builtins(column) for column in preview.table.columns]
+            columns = [{name: column[name] for name in STATED if name in column} for column in read]
+            body.update(encoding={"columns": columns, "label": {"column": LABEL, "classes": classes}})
+        return client._send(Call("POST", "/v1/sessions", body=body, creates=True), Session).id
+
+
+class Perceptron(_OnLine):
+    """The perceptron.
+
+    More than two classes learn "one-vs-rest", each hypothesis from its own mistakes, or "joint": when the prediction is
+    wrong, the true class gains the example and the predicted class loses it.
+    """
 
     _learner = "perceptron"
+    _has_committees = True
 
     def __init__(
         self, *,
-        bias: bool = True, eta: float = 1, order: str = "cyclic", numbers: str = "real", bins: int = 8,
-        max_passes: int | None = 100, random_state: Any = None,
+        bias: bool = True, eta: float = 1, order: str = "cyclic", multiclass: str = "one-vs-rest",
+        numbers: str = "real", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
-        self.bias, self.eta, self.order = bias, eta, order
+        self.bias, self.eta, self.order, self.multiclass = bias, eta, order, multiclass
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class AveragedPerceptron(_OnLine):
+    """The mean of a perceptron's weights, for noisy data. `multiclass` is that of `Perceptron`."""
+
+    _learner = "averaged-perceptron"
+    _has_committees = True
+
+    def __init__(
+        self, *,
+        bias: bool = True, eta: float = 1, order: str = "cyclic", multiclass: str = "one-vs-rest",
+        numbers: str = "real", bins: int = 8, max_passes: int | None = 10, random_state: Any = None,
+    ) -> None:
+        self.bias, self.eta, self.order, self.multiclass = bias, eta, order, multiclass
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
@@ -221,7 +442,7 @@ class Pocket(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class Perspectron(_Classifier):
+class Perspectron(_OnLine):
     """The perspectron, for noisy labels and a margin."""
 
     _learner = "perspectron"
@@ -235,10 +456,11 @@ class Perspectron(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class Winnow(_Classifier):
+class Winnow(_OnLine):
     """Winnow: a threshold of positive weights."""
 
     _learner = "winnow"
+    _has_committees = True
 
     def __init__(
         self, *,
@@ -249,10 +471,11 @@ class Winnow(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class KernelPerceptron(_Classifier):
+class KernelPerceptron(_OnLine):
     """The perceptron over all conjunctions of features."""
 
     _learner = "kernel-perceptron"
+    _has_committees = True
 
     def __init__(
         self, *,
@@ -263,10 +486,11 @@ class KernelPerceptron(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class KernelWinnow(_Classifier):
+class KernelWinnow(_OnLine):
     """Winnow over all monotone conjunctions. An example may have few active features only. Sparse data are refused."""
 
     _learner = "kernel-winnow"
+    _has_committees = True
     # The one threshold of a column that is mostly zero is zero, which leaves no feature.
     _sparse = False
 
@@ -285,10 +509,11 @@ class KernelWinnow(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class BoundedPerceptron(_Classifier):
+class BoundedPerceptron(_OnLine):
     """The perceptron with weights in [0, 1] against a constant inhibition."""
 
     _learner = "bounded-perceptron"
+    _has_committees = True
 
     def __init__(
         self, *,
@@ -299,7 +524,7 @@ class BoundedPerceptron(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class DirectedDrift(_Classifier):
+class DirectedDrift(_OnLine):
     """Directed Drift: binary weights, one flipped bit per mistake."""
 
     _learner = "directed-drift"
@@ -311,7 +536,7 @@ class DirectedDrift(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class DirectedDriftAsync(_Classifier):
+class DirectedDriftAsync(_OnLine):
     """Directed Drift with batches: one bit per batch, flipped by majority vote."""
 
     _learner = "directed-drift-async"
@@ -325,7 +550,7 @@ class DirectedDriftAsync(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class DirectedDriftSync(_Classifier):
+class DirectedDriftSync(_OnLine):
     """Directed Drift with batches: all bits at once, flipped by majority vote."""
 
     _learner = "directed-drift-sync"
@@ -339,7 +564,7 @@ class DirectedDriftSync(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class SBPI(_Classifier):
+class SBPI(_OnLine):
     """SBPI: binary weights, on-line."""
 
     _learner = "sbpi"
@@ -353,7 +578,7 @@ class SBPI(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
-class ClippedPerceptron(_Classifier):
+class ClippedPerceptron(_OnLine):
     """The clipped perceptron: binary weights, on-line."""
 
     _learner = "clipped-perceptron"

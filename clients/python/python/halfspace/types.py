@@ -3067,16 +3067,31 @@ class PocketLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", 
 class Predictions(Struct, kw_only=True, omit_defaults=True):
     """Predictions of a model, one per example."""
 
+    class_scores: list[list[NumberOrDecimal | None]] | None = None
+    """The scores of all classes of each example, in the order of the classes. Only with `scores=all`, for more than
+    two classes.
+    """
+
+    margins: list[NumberOrDecimal | None] | None = None
+    """By how much the score of each predicted class exceeds the scores of all others, in the form of a score. Absent
+    for two classes and without scores.
+    """
+
     predicted_classes: list[str] | None = None
     """The names of the predicted classes. Null if the labels of the training had no names."""
 
     predictions: list[int]
     """1 or -1 of two classes; of more, the place of the class among the classes of the model, from 0."""
 
+    ranking: list[list[RankedClass]] | None = None
+    """The classes of each example with the largest scores, largest first and equal ones in the order of the classes.
+    Only with `scores=top=K`, for more than two classes.
+    """
+
     scores: list[NumberOrDecimal | None] | None = None
-    """The exact scores of the predicted classes. A score is a whole number (a decimal string beyond 2^53), a fraction
-    such as "2/3", or a number if the weights are real by definition. The score is null if such a sum overflows. The
-    list is null if the answer would be too long with the scores.
+    """The exact scores of the predicted classes; null if none were asked for. A score is a whole number (a decimal
+    string beyond 2^53), a fraction such as "2/3", or a number if the weights are real by definition. The score is
+    null if such a sum overflows. The list is null if the answer would be too long with the scores.
     """
 
     table: TableEncoding | None = None
@@ -3391,6 +3406,15 @@ class QueuePlace(Struct, kw_only=True, omit_defaults=True):
     """Reason why the job does not run yet: `about-to-start`, `back-off`, `memory`, `newer-worker`, `no-worker`,
     `other-jobs`, `storage-full` or `worker`.
     """
+
+
+class RankedClass(Struct, kw_only=True, omit_defaults=True):
+    """A class with its score."""
+
+    class_: str = field(name="class")
+    """The name of the class."""
+
+    score: NumberOrDecimal | None = None
 
 
 class Receipt(Struct, kw_only=True, omit_defaults=True):

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
-use crate::learners::decision::Decision;
+use crate::learners::decision::{Decision, ScoresOf};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::shared_work::{self, PIECE_WORDS_MAX};
 use crate::learners::predictor::Predictor;
@@ -85,7 +85,10 @@ pub fn for_each_decisions_until(
     stop: &StopFlag,
     mut see: impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) {
-    let decided = decide_each(predictor, data, zero, stop, |decisions, _| see(decisions));
+    let leaders = ScoresOf::Leaders;
+    let decided = decide_each(predictor, data, zero, leaders, stop, |decisions, _| {
+        see(decisions)
+    });
     decided.expect("examples in memory are always read");
 }
 
@@ -97,7 +100,7 @@ pub fn for_each_decisions_until(
 /// One example at a time is expanded, because doubles take 64 times the memory of bits.
 ///
 /// Helpers of the run compute the decisions on samples in memory, and slow decisions on other samples, see
-/// [`shared_work`].
+/// [`shared_work`]. The scores of all classes take so much memory that they are computed block by block.
 ///
 /// # Errors
 /// The interrupt that kept the examples from being read.
@@ -108,6 +111,7 @@ pub fn decide_each(
     predictor: &Predictor,
     examples: &dyn Examples,
     zero: f64,
+    scores: ScoresOf,
     stop: &StopFlag,
     mut see: impl FnMut(&[Decision], &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
@@ -119,16 +123,16 @@ pub fn decide_each(
     };
     let mut stream = Presented::new(examples, presentation);
     let count = shape.examples as u64;
-    if let Some(parts) = Parts::of(&stream, predictor, count, stop) {
+    let is_one_by_one = scores == ScoresOf::All && predictor.one().is_none();
+    if !is_one_by_one && let Some(parts) = Parts::of(&stream, predictor, count, stop) {
         decide_in_parts(predictor, &parts, zero, stop, see);
         return Ok(());
     }
-    if !shape.is_real && is_worth_copying(predictor, count, stop) {
+    if !is_one_by_one && !shape.is_real && is_worth_copying(predictor, count, stop) {
         return decide_together(predictor, &mut stream, stop, see);
     }
-    decide_alone(predictor, &mut stream, zero, stop, |decisions, codes| {
-        see(decisions, codes)
-    })
+    let see = |decisions: &mut Vec<Decision>, codes: &BlockCodes| see(decisions, codes);
+    decide_alone(predictor, &mut stream, zero, scores, stop, see)
 }
 
 /// Decides on the examples of a stream on one thread. `see` may take the decisions out of the vector.
@@ -136,6 +140,7 @@ fn decide_alone(
     predictor: &Predictor,
     stream: &mut dyn Stream,
     zero: f64,
+    scores: ScoresOf,
     stop: &StopFlag,
     mut see: impl FnMut(&mut Vec<Decision>, &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
@@ -151,10 +156,10 @@ fn decide_alone(
                         to_dense(bits, row, n, zero, &mut values);
                         let block =
                             Block::of(BlockFeatures::Real { n, values: &values }, row_mask(1));
-                        predictor.decide(&block, 0..1, stop, &mut decisions);
+                        predictor.decide(&block, 0..1, scores, stop, &mut decisions);
                     }
                 }
-                _ => predictor.decide(&block, rows, stop, &mut decisions),
+                _ => predictor.decide(&block, rows, scores, stop, &mut decisions),
             }
             let is_ended = stop.raised().is_some();
             if is_ended || see(&mut decisions, &block.codes_from(first)).is_break() {
@@ -176,11 +181,19 @@ fn decide_in_parts(
     let decide = |part: usize, stop: &StopFlag| {
         let (mut all, mut looks) = (Vec::new(), Vec::new());
         let (_, mut part) = parts.get(part);
-        let read = decide_alone(predictor, &mut part, zero, stop, |decisions, codes| {
-            looks.push((decisions.len(), *codes));
-            all.append(decisions);
-            ControlFlow::Continue(())
-        });
+        let leaders = ScoresOf::Leaders;
+        let read = decide_alone(
+            predictor,
+            &mut part,
+            zero,
+            leaders,
+            stop,
+            |decisions, codes| {
+                looks.push((decisions.len(), *codes));
+                all.append(decisions);
+                ControlFlow::Continue(())
+            },
+        );
         read.expect("examples in memory are always read");
         (all, looks)
     };
@@ -229,10 +242,11 @@ fn decide_together(
         let decide = |piece: usize, stop: &StopFlag| {
             let (index, rows) = &all[piece];
             let mut decisions = Vec::with_capacity(rows.len());
-            predictor.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
+            let (block, rows, first) = (batch.block(*index), rows.clone(), rows.start);
+            predictor.decide(&block, rows, ScoresOf::Leaders, stop, &mut decisions);
             // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();
-            (decisions, batch.block(*index).codes_from(rows.start))
+            (decisions, block.codes_from(first))
         };
         let mut flow = ControlFlow::Continue(());
         shared_work::for_each(

@@ -7,7 +7,7 @@ use std::slice;
 
 use crate::bits::BLOCK_ROWS;
 
-use crate::learners::decision::Decision;
+use crate::learners::decision::{Decision, ScoresOf};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
@@ -117,6 +117,7 @@ impl Predictor {
         &self,
         block: &Block<'_>,
         rows: Range<usize>,
+        scores: ScoresOf,
         stop: &StopFlag,
         out: &mut Vec<Decision>,
     ) {
@@ -126,14 +127,20 @@ impl Predictor {
         };
         let before = out.len();
         first.decide(block, rows.clone(), stop, out);
-        out[before..]
-            .iter_mut()
-            .for_each(|decision| decision.class = 0);
+        for decision in &mut out[before..] {
+            decision.class = 0;
+            if scores == ScoresOf::All {
+                decision.scores.push(decision.score.clone());
+            }
+        }
         let mut own = Vec::with_capacity(BLOCK_ROWS);
         for (class, member) in (1..).zip(others) {
             own.clear();
             member.decide(block, rows.clone(), stop, &mut own);
             for (best, own) in out[before..].iter_mut().zip(own.drain(..)) {
+                if scores == ScoresOf::All {
+                    best.scores.push(own.score.clone());
+                }
                 best.raise(class, own.score);
             }
         }
@@ -146,7 +153,8 @@ impl Predictor {
             return hypothesis.mistakes(block, stop);
         }
         let mut decisions = Vec::with_capacity(BLOCK_ROWS);
-        self.decide(block, 0..block.rows(), stop, &mut decisions);
+        let rows = 0..block.rows();
+        self.decide(block, rows, ScoresOf::Leaders, stop, &mut decisions);
         let wrong = |(row, decision): (usize, &Decision)| {
             u64::from(decision.class != block.class(row)) << row
         };

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::learners::decision::Decision;
+use crate::learners::decision::{Decision, ScoresOf};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::predict::decide_each;
 use crate::learners::predictor::Predictor;
@@ -130,22 +130,30 @@ pub fn evaluate(
         ..Evaluation::default()
     };
     let mut row = 0;
-    decide_each(predictor, examples, zero, &run.stop, |decisions, codes| {
-        for (at, decision) in decisions.iter().enumerate() {
-            let label = codes.get(at);
-            found.confusion.count(label, decision.class, 1);
-            if label != decision.class && found.wrong.len() < WRONG_EXAMPLES_MAX {
-                found.wrong.push(WrongExample {
-                    index: row as u64,
-                    label,
-                    decision: decision.clone(),
-                });
+    let leaders = ScoresOf::Leaders;
+    decide_each(
+        predictor,
+        examples,
+        zero,
+        leaders,
+        &run.stop,
+        |decisions, codes| {
+            for (at, decision) in decisions.iter().enumerate() {
+                let label = codes.get(at);
+                found.confusion.count(label, decision.class, 1);
+                if label != decision.class && found.wrong.len() < WRONG_EXAMPLES_MAX {
+                    found.wrong.push(WrongExample {
+                        index: row as u64,
+                        label,
+                        decision: decision.clone(),
+                    });
+                }
+                row += 1;
             }
-            row += 1;
-        }
-        run.progress.show(&counts(&found.confusion));
-        ControlFlow::Continue(())
-    })?;
+            run.progress.show(&counts(&found.confusion));
+            ControlFlow::Continue(())
+        },
+    )?;
     // An interrupt after the last example changes nothing.
     found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
     match found.interrupted {

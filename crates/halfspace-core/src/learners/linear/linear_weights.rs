@@ -424,14 +424,8 @@ impl LinearWeights {
         match self.score(block, row, scratch) {
             LinearScore::Integer(score) => match self {
                 Self::Integer(own) if own.unit != Unit::ONE => {
-                    let value = own.unit.times(score);
-                    Decision::new(
-                        Score::Multiple {
-                            units: score,
-                            value,
-                        },
-                        score >= 0,
-                    )
+                    let (units, unit) = (score, own.unit);
+                    Decision::new(Score::Multiple { units, unit }, units >= 0)
                 }
                 _ => score.into(),
             },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import html
 import math
 import os
@@ -192,14 +191,14 @@ class Model:
         return self.client.get_model(self.id)
 
     def predictions(self, X: Any, **options: Any) -> types.Predictions:
-        """The predictions for examples, with the scores."""
+        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`."""
         body = content(X, **options)
         if body.media_type == "application/x-ndjson":
             answered = self.client._send(Call("POST", f"/v1/models/{self.id}/predict", body=body), bytes)
             return of_lines(answered)
         found = self.client.predict_model(self.id, body)
         count = rows(X)
-        if found.scores is None and count is not None and count > 1:
+        if found.scores is None and options.get("scores") != "none" and count is not None and count > 1:
             # The service leaves the scores out of a long answer.
             halves = part(X, 0, count // 2), part(X, count // 2, count)
             return joined([self.predictions(half, **options) for half in halves])
@@ -270,48 +269,27 @@ def of_lines(ndjson: bytes) -> types.Predictions:
     Raises `Problem` if the last line is a late error.
     """
     answered = lines(ndjson)
-    classes = [line["predicted_class"] for line in answered if "predicted_class" in line]
-    predictions = [line["prediction"] for line in answered]
-    scores = [line.get("score") for line in answered]
-    return types.Predictions(predictions=predictions, scores=scores, predicted_classes=classes or None)
+    found: dict[str, Any] = {"predictions": [line["prediction"] for line in answered]}
+    for names, name in ONE_OF.items():
+        if any(name in line for line in answered):
+            found[names] = [line.get(name) for line in answered]
+    return msgspec.convert(found, types.Predictions)
+
+
+ONE_OF = {
+    "scores": "score", "predicted_classes": "predicted_class", "margins": "margin", "class_scores": "class_scores",
+    "ranking": "ranking",
+}
+"""The lists of predictions beside the predictions, and the members of a line with one item of each."""
 
 
 def joined(parts: list[types.Predictions]) -> types.Predictions:
-    """The predictions of consecutive examples."""
-    classes = [one for part in parts for one in part.predicted_classes or []]
-    scores = None if any(part.scores is None for part in parts) else [one for part in parts for one in part.scores or []]
-    predictions = [one for part in parts for one in part.predictions]
-    return types.Predictions(predictions=predictions, scores=scores, predicted_classes=classes or None, table=parts[0].table)
-
-
-class _Parts(msgspec.Struct):
-    """What a member's file takes from a hypothesis."""
-
-    kind: str = ""
-    members: list[msgspec.Raw] = []
-
-
-COPY = frozenset(("format", "sha256", "id", "job", "name", "learner", "kind", "n", "created_at"))
-"""The members of a model file that its digest covers in another form, or not at all."""
-
-
-def members(file: bytes) -> list[bytes]:
-    """The model files of the hypotheses of a committee, in the order of its classes.
-
-    Each is a model of two classes, its own and the rest. The service checks the digest of a file, which covers the
-    text as the service writes it. So each part stays in this text.
-    """
-    whole = msgspec.json.decode(file, type=dict[str, msgspec.Raw])
-    found = []
-    for hypothesis in msgspec.json.decode(whole["hypothesis"], type=_Parts).members:
-        model = {name: part for name, part in whole.items() if name not in COPY and name != "classes"}
-        model["hypothesis"] = hypothesis
-        covered = {"format": whole["format"], "learner": whole["learner"], "model": model}
-        digest = hashlib.sha256(msgspec.json.encode(covered)).hexdigest()
-        kind = msgspec.json.decode(hypothesis, type=_Parts).kind
-        copy = {"format": whole["format"], "sha256": digest, "learner": whole["learner"], "kind": kind, "n": whole["n"]}
-        found.append(msgspec.json.encode({**copy, **model}))
-    return found
+    """The predictions of consecutive examples. A list that one of the parts lacks is absent."""
+    found: dict[str, Any] = {}
+    for names in ("predictions", *ONE_OF):
+        each = [getattr(part, names) for part in parts]
+        found[names] = None if any(one is None for one in each) else [item for one in each for item in one]
+    return types.Predictions(**found, table=parts[0].table)
 
 
 def exact(score: Any) -> Fraction:

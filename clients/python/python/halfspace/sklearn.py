@@ -19,7 +19,6 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 from numbers import Integral
@@ -38,7 +37,7 @@ from .data import LABEL, content
 from .errors import HalfspaceError, NotFound, Problem
 from .process import PerProcess
 from .requests import Call, scalar
-from .resources import Model, exact, lines, members, ordered
+from .resources import Model, exact, lines, ordered
 from .types import Predictions, Session
 
 LARGEST = sys.float_info.max
@@ -115,10 +114,15 @@ class _Bits:
 
 
 class _Hypothesis(msgspec.Struct):
-    """The thresholds in a model file, of Winnow for instance."""
+    """The hypothesis in a model file, as far as an estimator reads it."""
 
     theta: str = "0"
     members: list[_Hypothesis] = []
+
+    @property
+    def threshold(self) -> str:
+        """The number that a score must reach. All members of a committee have the same."""
+        return self.members[0].theta if self.members else self.theta
 
 
 class _File(msgspec.Struct):
@@ -251,13 +255,13 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return self._read(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse))
 
-    def _predictions(self, X: Any) -> Predictions:
+    def _predictions(self, X: Any, **options: str) -> Predictions:
         client = _client()
         try:
-            return Model(client, _sent(client.address, self.model_)).predictions(X)
+            return Model(client, _sent(client.address, self.model_)).predictions(X, **options)
         except NotFound:
             # Somebody has deleted the model on the service.
-            return client.send_model(self.model_).predictions(X)
+            return client.send_model(self.model_).predictions(X, **options)
 
     def _codes(self, found: Predictions) -> Any:
         """The places of the predicted classes in `classes_`."""
@@ -269,7 +273,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         If several classes have the largest score, the one that came first in the training wins.
         """
-        return self.classes_[self._codes(self._predictions(self._later(X)))]
+        return self.classes_[self._codes(self._predictions(self._later(X), scores="none"))]
 
     def decision_function(self, X: Any) -> Any:
         """The scores minus the threshold, for `X` of the shape (examples, features).
@@ -282,41 +286,30 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         those with the same score. From 2^1000 on, the numbers grow with the logarithm of the score: see
         `halfspace.resources.compressed`.
         """
-        X = self._later(X)
-        found, hypothesis = self._predictions(X), msgspec.json.decode(self.model_, type=_File).hypothesis
-        codes = self._codes(found)
+        found = self._predictions(self._later(X), scores="all")
+        codes, threshold = self._codes(found), exact(msgspec.json.decode(self.model_, type=_File).hypothesis.threshold)
         if len(self.classes_) == 2:
-            scores = np.asarray(ordered(_above(found, hypothesis)), dtype=np.float64)
+            given = [_above(score, threshold, code == 1) for score, code in zip(found.scores or [], codes)]
+            scores = np.asarray(ordered(given), dtype=np.float64)
             # A score at the threshold predicts the second class, before all larger scores.
             return np.where((codes == 1) & (scores <= 0), TINY, scores)
-        each = zip(self._of_members(X), hypothesis.members)
-        given = [score for answer, member in each for score in _above(answer, member)]
+        rows = zip(found.class_scores or [], found.predictions)
+        given = [_above(score, threshold, at == place) for row, place in rows for at, score in enumerate(row)]
         scores = np.empty((len(codes), len(self.classes_)))
-        scores[:, self.order_] = np.reshape(ordered(given), (len(self.classes_), -1)).T
-        best, rows = scores.max(axis=1), np.arange(len(codes))
-        is_tie = (scores.argmax(axis=1) != codes) & (scores[rows, codes] == best)
-        scores[rows[is_tie], codes[is_tie]] = np.nextafter(best[is_tie], np.inf)
+        scores[:, self.order_] = np.reshape(ordered(given), scores.shape)
+        best, places = scores.max(axis=1), np.arange(len(codes))
+        is_tie = (scores.argmax(axis=1) != codes) & (scores[places, codes] == best)
+        scores[places[is_tie], codes[is_tie]] = np.nextafter(best[is_tie], np.inf)
         return scores
 
-    def _of_members(self, X: Any) -> Iterator[Predictions]:
-        """The predictions of the members of the committee. The service answers the score of one class only."""
-        client = _client()
-        for file in members(self.model_):
-            member = client.send_model(file)
-            try:
-                yield member.predictions(X)
-            finally:
-                client.delete_model(member.id)
 
-
-def _above(found: Predictions, hypothesis: _Hypothesis) -> list[Fraction | float]:
-    """The scores minus the threshold, exactly. A real score beyond the range of floats, which is null, gets the largest
-    float."""
-    threshold = exact(hypothesis.theta)
-    pairs = zip((one * LARGEST for one in found.predictions), found.scores or [])
-    given = (lost if score is None else score for lost, score in pairs)
+def _above(score: float | str | None, threshold: Fraction, is_predicted: bool) -> Fraction | float:
+    """The score minus the threshold, exactly. A real score beyond the range of floats, which is null, becomes the largest
+    float if its class is predicted, and otherwise the smallest."""
+    if score is None:
+        return LARGEST if is_predicted else -LARGEST
     # Floats are faster than fractions, and those of the service are exact.
-    return [exact(score) - threshold if threshold or isinstance(score, str) else score for score in given]
+    return exact(score) - threshold if threshold or isinstance(score, str) else score
 
 
 class _OnLine(_Classifier):

@@ -246,6 +246,40 @@ def test_predict_reads_a_file_of_lines_and_raises_late_errors(client: halfspace.
         model.predict(path)
 
 
+def test_scores_of_all_classes_come_in_lines_and_in_parts(
+    client: halfspace.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classes = ["few" if sum(row) < 3 else "some" if sum(row) < 5 else "many" for row in X]
+    model = client.train(X, classes, learner="perceptron", max_passes=3, progress=False).model
+    whole = model.predictions(X, scores="all")
+    assert whole.class_scores and whole.margins
+    for scores, prediction, score, margin in zip(
+        whole.class_scores, whole.predictions, whole.scores or [], whole.margins
+    ):
+        # The signed sums of whole weights are far below 2^53.
+        numbers = [float(one or 0) for one in scores]
+        assert numbers[prediction] == score == max(numbers)
+        assert margin == numbers[prediction] - max(numbers[:prediction] + numbers[prediction + 1 :])
+    path = tmp_path / "rows.ndjson"
+    path.write_text("".join(json.dumps({"x": row}) + "\n" for row in X))
+    lines = model.predictions(path, scores="all")
+    predict = client.predict_model
+
+    def without_scores(id: str, body: Any) -> halfspace.types.Predictions:
+        found = predict(id, body)
+        return found if len(found.predictions) <= 60 else halfspace.types.Predictions(predictions=found.predictions)
+
+    monkeypatch.setattr(client, "predict_model", without_scores)
+    for found in (lines, model.predictions(X, scores="all")):
+        found.table = whole.table
+        assert found == whole
+    ranked = model.predictions(X, scores="top=2")
+    ranking = model.predictions(path, scores="top=2").ranking
+    assert ranked.ranking == ranking and ranking and len(ranking[0]) == 2
+    none = model.predictions(X, scores="none")
+    assert none.scores is None and none.predictions == whole.predictions
+
+
 def test_large_scores_are_infinite() -> None:
     assert resources.fraction("-1" + "0" * 400) == -np.inf and resources.fraction("1" + "0" * 400) == np.inf
 

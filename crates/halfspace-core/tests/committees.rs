@@ -212,7 +212,7 @@ fn joint_bound_fails_without_its_factor() {
             (1..8)
                 .chain([0])
                 .map(|j: u32| {
-                    if (row & j).count_ones() % 2 == 0 {
+                    if (row & j).count_ones().is_multiple_of(2) {
                         1
                     } else {
                         -1

@@ -273,7 +273,8 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         If several classes have the largest score, the one that came first in the training wins.
         """
-        return self.classes_[self._codes(self._predictions(self._later(X), scores="none"))]
+        found = self._predictions(self._later(X), scores="none")
+        return self.classes_[self._codes(found)]
 
     def decision_function(self, X: Any) -> Any:
         """The scores minus the threshold, for `X` of the shape (examples, features).
@@ -304,11 +305,14 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _above(score: float | str | None, threshold: Fraction, is_predicted: bool) -> Fraction | float:
-    """The score minus the threshold, exactly. A real score beyond the range of floats, which is null, becomes the largest
-    float if its class is predicted, and otherwise the smallest."""
+    """The score minus the threshold, exactly.
+
+    A real score beyond the range of floats is null. It becomes the largest float if its class is predicted, and
+    otherwise the smallest.
+    """
     if score is None:
         return LARGEST if is_predicted else -LARGEST
-    # Floats are faster than fractions, and those of the service are exact.
+    # A number loses nothing as a float, which is faster than a fraction.
     return exact(score) - threshold if threshold or isinstance(score, str) else score
 
 

@@ -29,7 +29,7 @@ async fn uploaded(service: &Service, csv: String) -> Value {
 async fn each_sample_is_uploaded_with_its_counts() {
     let service = Service::start().await;
     let items = samples(&service).await;
-    assert_eq!(items.len(), 7);
+    assert_eq!(items.len(), 9);
     for (name, examples, positives, n) in [
         ("tic-tac-toe", 958, Some(626), 27),
         ("monks-1", 432, Some(216), 15),
@@ -38,6 +38,8 @@ async fn each_sample_is_uploaded_with_its_counts() {
         ("parity", 500, None, 11),
         ("majority", 500, None, 11),
         ("dnf", 500, None, 11),
+        ("plurality", 500, None, 11),
+        ("display", 500, None, 24),
     ] {
         let item = items.iter().find(|item| item["name"] == name).unwrap();
         let csv = table(&service, name).await;
@@ -50,10 +52,16 @@ async fn each_sample_is_uploaded_with_its_counts() {
         assert_eq!(dataset["n"], n, "{name}");
         assert_eq!(dataset["contradictions"], 0, "{name}");
         assert_eq!(dataset["table"]["label"]["column"], "class");
-        assert_eq!(
-            dataset["table"]["label"]["classes"],
-            json!(["negative", "positive"])
-        );
+        // Two classes are in the order of their names, and more in that of their first rows.
+        let mut classes = item["classes"].as_array().unwrap().clone();
+        let mut found = dataset["table"]["label"]["classes"]
+            .as_array()
+            .unwrap()
+            .clone();
+        for list in [&mut classes, &mut found] {
+            list.sort_by_key(|class| class.as_str().unwrap().to_owned());
+        }
+        assert_eq!(found, classes, "{name}");
         if let Some(positives) = positives {
             assert_eq!(dataset["class_examples"][1], positives, "{name}");
             assert_eq!(dataset["duplicates"], 0, "{name}");
@@ -161,7 +169,7 @@ async fn sample_parameters_have_the_documented_ranges() {
             }
         }
     }
-    assert_eq!(checked, 2 * (4 * 2 + 2 * 4 + 5));
+    assert_eq!(checked, 2 * (4 * 2 + 3 * 4 + 5 + 3));
 }
 
 #[tokio::test]

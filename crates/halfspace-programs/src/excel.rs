@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use num_bigint::{BigInt, BigUint};
 
-use super::computation::{Cells, Computation, Input, KernelScores, Scores, Support, Word};
+use super::computation::{Cells, Computation, Input, Word};
+use super::scores::{KernelScores, Scores, Support};
 use super::sink::{Sink, Stop};
 use halfspace_formats::MISSING;
 

@@ -1,9 +1,9 @@
 //! Hypotheses as stand-alone programs: source text that turns raw rows into predictions without the service.
 //!
 //! A program holds the encoding of the table and the hypothesis in one file, and answers exactly as a prediction of
-//! the service does. `computation.rs` describes it without the terms of any language. Each language is one file,
-//! which writes the data of this description as source text, and one entry in [`Language`]. The code of a program is
-//! in `templates/`, in its own language.
+//! the service does. `computation.rs` and `scores.rs` describe it without the terms of any language. Each language is
+//! one file, which writes the data of this description as source text, and one entry in [`Language`]. The code of a
+//! program is in `templates/`, in its own language.
 //!
 //! | language | hypotheses |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | PostgreSQL | integral ones, in `numeric` |
 //! | C, Rust | integral ones whose absolute sum fits into 64 bits, and real ones in the order of the service |
 //! | SQLite | integral ones whose absolute sum fits into 64 bits |
-//! | Excel | integral ones whose absolute sum is below 2^47 (several classes: 2^40), with a formula of at most 8,192 characters |
+//! | Excel | integral ones whose absolute sum is below 2^47, and 2^40 with several classes; at most 8,192 characters |
 //!
 //! Integral hypotheses are sums of weights and conjunction kernels. Their score is a whole number, or a fraction with
 //! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into
@@ -44,6 +44,7 @@ mod decimals;
 mod excel;
 mod python;
 mod rust;
+mod scores;
 mod sink;
 mod sql;
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::fmt::{self, Write};
 use num_bigint::{BigInt, BigUint};
 use serde_json::json;
 
-use super::computation::{Cells, Computation, Input, Scores, Support, Word};
+use super::computation::{Cells, Computation, Input, Word};
+use super::scores::{Scores, Support};
 use super::sink::{Sink, Stop, section};
 
 /// The code of a program.

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::computation::{Cells, Computation, Scores, Word};
+use super::computation::{Cells, Computation, Word};
+use super::scores::Scores;
 use super::sink::{Sink, Stop, section};
 
 /// The code of a program.

@@ -10,6 +10,9 @@ use halfspace_core::memory::{self, NoMemory};
 /// The longest program in bytes.
 pub const SOURCE_BYTES_MAX: usize = 16 << 20;
 
+/// A number in a list takes at least this many bytes in every language, with the comma.
+pub(super) const NUMBER_BYTES_MIN: usize = 3;
+
 /// The text so far.
 pub(super) struct Sink {
     text: String,

@@ -45,9 +45,10 @@ pub struct Predictions {
     predictions: Vec<i64>,
     /// The names of the predicted classes. Null if the labels of the training had no names.
     predicted_classes: Option<Vec<String>>,
-    /// The exact scores of the predicted classes; null if none were asked for. A score is a whole number (a decimal string beyond 2^53), a
-    /// fraction such as "2/3", or a number if the weights are real by definition. The score is null if such
-    /// a sum overflows. The list is null if the answer would be too long with the scores.
+    /// The exact scores of the predicted classes; null if none were asked for. A score is a whole number (a
+    /// decimal string beyond 2^53), a fraction such as "2/3", or a number if the weights are real by
+    /// definition. The score is null if such a sum overflows. The list is null if the answer would be too long
+    /// with the scores.
     #[schema(value_type = Option<Vec<Option<NumberOrDecimal>>>)]
     scores: Option<Vec<Value>>,
     /// By how much the score of each predicted class exceeds the scores of all others, in the form of a score. Absent

@@ -42,7 +42,7 @@ pub struct SampleQuery {
     /// Terms of a DNF; 3 when absent.
     #[param(default = 3, minimum = 1, maximum = 100)]
     terms: Option<u64>,
-    /// Probability that a class is flipped.
+    /// Probability that a class is replaced by another.
     #[param(default = 0, minimum = 0, maximum = 0.5)]
     noise: Option<f64>,
     /// Seed of every random choice.
@@ -66,6 +66,8 @@ pub struct SampleDocument {
     rows: usize,
     /// Names of the columns with default parameters. The last column is the label.
     columns: Vec<String>,
+    /// Names of the classes.
+    classes: &'static [&'static str],
     /// Features per example of a dataset of the table with default parameters.
     n: usize,
     /// A learner that classifies the table with default parameters without errors.
@@ -146,6 +148,7 @@ fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
         source: sample.source,
         rows: table.rows.len(),
         columns: table.columns,
+        classes: sample.classes,
         n: encoded.data.n(),
         learner: learner(sample),
         parameters: parameters(sample),

@@ -3562,6 +3562,9 @@ class RunLength(Struct, kw_only=True, omit_defaults=True):
 class Sample(Struct, kw_only=True, omit_defaults=True):
     """A table to try."""
 
+    classes: list[str]
+    """Names of the classes."""
+
     columns: list[str]
     """Names of the columns with default parameters. The last column is the label."""
 

@@ -13,7 +13,7 @@ pub use sample::{
 };
 
 /// All samples.
-pub static SAMPLES: [Sample; 7] = [
+pub static SAMPLES: [Sample; 9] = [
     tic_tac_toe::SAMPLE,
     monks::FIRST,
     monks::SECOND,
@@ -21,6 +21,8 @@ pub static SAMPLES: [Sample; 7] = [
     random::PARITY,
     random::MAJORITY,
     random::DNF,
+    random::PLURALITY,
+    random::DISPLAY,
 ];
 
 /// The sample of this name.
@@ -100,6 +102,53 @@ mod tests {
                 assert_eq!(row[9], CLASSES[usize::from(is_positive)], "{row:?}");
             }
         }
+    }
+
+    #[test]
+    fn plurality_and_display_rows_have_the_class_of_their_bits() {
+        let given = SampleParameters {
+            n: Some(7),
+            m: Some(400),
+            seed: Some(4),
+            ..SampleParameters::default()
+        };
+        let plurality = table("plurality", given);
+        assert_eq!((plurality.columns.len(), plurality.rows.len()), (8, 400));
+        for row in &plurality.rows {
+            let votes = |party: usize| (0..7).filter(|j| j % 3 == party && row[*j] == "1").count();
+            let most = (0..3).map(votes).max().expect("three");
+            let first = (0..3).find(|party| votes(*party) == most).expect("one");
+            assert_eq!(row[7], ["red", "green", "blue"][first], "{row:?}");
+        }
+        let display = table("display", SampleParameters { n: None, ..given });
+        assert_eq!((display.columns.len(), display.rows.len()), (25, 400));
+        let mut faces = std::collections::BTreeMap::new();
+        for row in &display.rows {
+            let face = faces.entry(row[24]).or_insert_with(|| row[..7].to_vec());
+            assert_eq!(*face, row[..7], "{row:?}");
+        }
+        assert_eq!(faces.len(), 10);
+        let lit = |digit| faces[digit].iter().filter(|cell| **cell == "1").count();
+        assert_eq!(["one", "seven", "four", "eight"].map(lit), [2, 3, 4, 7]);
+        let noisy = SampleParameters {
+            noise: Some(0.3),
+            ..SampleParameters { n: None, ..given }
+        };
+        let noisy = table("display", noisy);
+        let changed = noisy
+            .rows
+            .iter()
+            .zip(&display.rows)
+            .filter(|(a, b)| a[24] != b[24]);
+        let changed = changed.count();
+        assert!((80..160).contains(&changed), "{changed} of 400");
+        assert!(
+            noisy
+                .rows
+                .iter()
+                .zip(&display.rows)
+                .all(|(a, b)| a[..24] == b[..24])
+        );
     }
 
     /// A row whose ones are ones of a negative row is negative.

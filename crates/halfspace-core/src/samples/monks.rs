@@ -3,7 +3,7 @@
 //! S. B. Thrun et al., "The MONK's problems: a performance comparison of different learning algorithms" (1991),
 //! report CMU-CS-91-197.
 
-use super::sample::{Rows, Sample, Settings};
+use super::sample::{CLASSES, Rows, Sample, Settings};
 use crate::learners::kernel::kernel_perceptron;
 
 pub(super) const FIRST: Sample = problem(
@@ -45,6 +45,7 @@ const fn problem(
         description,
         source: "S. B. Thrun et al., \"The MONK's problems: a performance comparison of different learning \
                  algorithms\", report CMU-CS-91-197 (1991).",
+        classes: &CLASSES,
         parameters: &["noise", "seed"],
         learner: kernel_perceptron::ENTRY.name,
         learner_parameters: &[],
@@ -78,7 +79,7 @@ fn robots(is_positive: fn([usize; 6]) -> bool) -> Rows {
     let row = |robot: [usize; 6]| {
         let values = ATTRIBUTES.iter().zip(robot);
         let texts = values.map(|((_, values), value)| values[value]);
-        (texts.collect(), is_positive(robot))
+        (texts.collect(), usize::from(is_positive(robot)))
     };
     Rows {
         columns: ATTRIBUTES.map(|(name, _)| name.to_owned()).to_vec(),

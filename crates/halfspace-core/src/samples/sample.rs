@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use rand::RngExt;
+
 use crate::learners::engine::random::{Purpose, SEED_MAX, Seed};
 use crate::learners::sample::generate::is_noisy;
 use crate::theory::OutOfRange;
@@ -15,7 +17,7 @@ pub const TERMS_MAX: u64 = 100;
 /// Largest noise, because with more the labels would follow the negated concept.
 pub const NOISE_MAX: f64 = 0.5;
 
-/// The names of the classes -1 and +1.
+/// The names of the classes of a concept: -1 and +1.
 pub const CLASSES: [&str; 2] = ["negative", "positive"];
 
 /// A table and its definition.
@@ -29,6 +31,8 @@ pub struct Sample {
     pub description: &'static str,
     /// The origin of the definition.
     pub source: &'static str,
+    /// Names of the classes.
+    pub classes: &'static [&'static str],
     /// Names of the parameters.
     pub parameters: &'static [&'static str],
     /// A learner that classifies the table without errors.
@@ -48,7 +52,7 @@ pub struct SampleParameters {
     pub m: Option<u64>,
     /// Terms of a drawn DNF.
     pub terms: Option<u64>,
-    /// Probability that a class is flipped.
+    /// Probability that a class is replaced by another.
     pub noise: Option<f64>,
     /// Seed of every random choice.
     pub seed: Option<u64>,
@@ -72,10 +76,10 @@ pub(super) struct Settings {
     pub(super) seed: Seed,
 }
 
-/// The features and the class of each row.
+/// The features of each row, and the place of its class among those of the sample.
 pub(super) struct Rows {
     pub(super) columns: Vec<String>,
-    pub(super) rows: Vec<(Vec<&'static str>, bool)>,
+    pub(super) rows: Vec<(Vec<&'static str>, usize)>,
 }
 
 impl Sample {
@@ -94,9 +98,16 @@ impl Sample {
         let Rows { mut columns, rows } = (self.rows)(&settings);
         columns.push("class".to_owned());
         let mut random = settings.seed.generator(Purpose::Noise);
-        let rows = rows.into_iter().map(|(mut cells, is_positive)| {
-            let is_positive = is_positive ^ is_noisy(noise, &mut random);
-            cells.push(CLASSES[usize::from(is_positive)]);
+        let others = self.classes.len() - 1;
+        let rows = rows.into_iter().map(|(mut cells, mut class)| {
+            if is_noisy(noise, &mut random) {
+                let steps = match others {
+                    1 => 1,
+                    others => random.random_range(1..=others),
+                };
+                class = (class + steps) % self.classes.len();
+            }
+            cells.push(self.classes[class]);
             cells
         });
         Ok(SampleTable {

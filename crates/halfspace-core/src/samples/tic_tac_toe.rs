@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::sample::{Rows, Sample};
+use super::sample::{CLASSES, Rows, Sample};
 use crate::learners::kernel::kernel_perceptron;
 
 pub(super) const SAMPLE: Sample = Sample {
@@ -12,6 +12,7 @@ pub(super) const SAMPLE: Sample = Sample {
                   blank. The class is positive if x has three in a row.",
     source: "The rules of the game. The UCI Machine Learning Repository has the same boards as \"Tic-Tac-Toe \
              Endgame\" (D. W. Aha, 1991).",
+    classes: &CLASSES,
     parameters: &["noise", "seed"],
     learner: kernel_perceptron::ENTRY.name,
     learner_parameters: &[("kernel.conjunctions", "monotone")],
@@ -45,7 +46,7 @@ fn end_boards() -> Rows {
     Rows {
         columns: columns.concat(),
         rows: ends
-            .map(|board| (board.to_vec(), has_won(board, "x")))
+            .map(|board| (board.to_vec(), usize::from(has_won(board, "x"))))
             .collect(),
     }
 }

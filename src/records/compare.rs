@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use halfspace_core::certificates::{CONFIDENCE, CertificateKind, Certificates};
 use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::outcome::Training;
 use halfspace_formats::json;
 
@@ -44,6 +45,9 @@ pub struct CompareSpec {
     /// Share of the examples that judges all trainings, between 0 and 1. Give either this field or `folds`.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
+    /// How more than two classes are learnt, by all learners that can. `one-vs-rest` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiclass: Option<Multiclass>,
     /// Stopping conditions of every training. Missing conditions take the defaults of each learner.
     #[serde(default, deserialize_with = "json::object")]
     #[schema(required = false)]
@@ -127,7 +131,7 @@ impl CompareSpec {
             stop: self.stop.clone(),
             trace: false,
             holdout: None,
-            multiclass: None,
+            multiclass: self.multiclass,
             warm_start: None,
         }
     }

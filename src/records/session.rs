@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use halfspace_core::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow, words_for};
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_formats::{Assume, Classes, LabelRule, RowsKind};
@@ -23,6 +24,9 @@ pub struct SessionSpec {
     /// The names of features and classes, and the encoding of raw rows.
     #[serde(default)]
     pub names: Names,
+    /// How more than two classes are learnt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiclass: Option<Multiclass>,
     /// The kind of the features.
     pub values: RowsKind,
     /// The declared distribution of the examples.

@@ -116,6 +116,66 @@ async fn a_committee_predicts_class_names_and_survives_its_file() {
     }
 }
 
+/// Sessions and comparisons learn jointly too, and refuse it with two classes or learners that cannot.
+#[tokio::test]
+async fn sessions_and_comparisons_learn_jointly() {
+    let service = Service::start().await;
+    let open = |classes: &[&str], learner: &str| json!({"learner": {"name": learner}, "n": 3, "classes": classes, "multiclass": "joint"});
+    let request = open(&["b", "a", "c"], "averaged-perceptron");
+    let session = service.post_json("/v1/sessions", &request).await;
+    let path = format!("/v1/sessions/{}", session.expect(201).id());
+    let lines = |table: &str| -> String {
+        let line = |line: &str| {
+            let (x, class) = line.rsplit_once(',').unwrap();
+            format!("{}\n", json!({"x": x.replace(',', ""), "y": class}))
+        };
+        table.lines().skip(1).map(line).collect()
+    };
+    let learnt = service
+        .post_as(
+            &format!("{path}/examples"),
+            "application/x-ndjson",
+            lines(TABLE),
+        )
+        .await;
+    assert_eq!(learnt.expect(200).text().lines().count(), 6);
+    let session = service.get(&path).await.expect(200).json();
+    let one_pass = "&multiclass=joint&stop.max_passes=1";
+    let job = trained(&service, "averaged-perceptron", one_pass).await;
+    assert_eq!(session["mistakes"], job["result"]["mistakes"]);
+    let saved = service.post(&format!("{path}/model")).await;
+    let saved = service
+        .get(&format!("/v1/models/{}", saved.expect(201).id()))
+        .await;
+    assert_eq!(
+        saved.expect(200).json()["hypothesis"],
+        job["result"]["hypothesis"]
+    );
+    for refused in [
+        open(&["a", "b"], "perceptron"),
+        open(&["a", "b", "c"], "winnow"),
+    ] {
+        let answer = service.post_json("/v1/sessions", &refused).await;
+        assert_eq!(answer.problem(422), "wrong-data");
+        assert!(answer.text().contains("multiclass"), "{}", answer.text());
+    }
+    let answer = service
+        .post_as("/v1/datasets?labels=class", CSV, TABLE)
+        .await;
+    let dataset = answer.expect(201).id();
+    let compare =
+        json!({"compare": {"data": {"dataset": dataset}, "folds": 2, "multiclass": "joint"}});
+    let job = service.run(&compare).await;
+    let fit: Vec<&str> = job["result"]["learners"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|learner| learner["unfit"].is_null())
+        .map(|learner| learner["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(fit, ["perceptron", "averaged-perceptron"], "{job}");
+}
+
 /// Scores of all classes, their ranking and the margin are those of the members.
 #[tokio::test]
 async fn predictions_of_a_committee_have_the_scores_that_were_asked_for() {
@@ -244,6 +304,93 @@ async fn inference_answers_the_index_and_the_name_of_the_class() {
     asked["outputs"] = json!([{"name": "class"}]);
     let answer = service.post_json(&path, &asked).await;
     assert_eq!(answer.problem(400), "schema");
+}
+
+/// The Open Inference Protocol and an imported copy answer 10,000 rows as a prediction does.
+#[tokio::test]
+async fn ten_thousand_rows_have_one_answer_on_every_way() {
+    const ROWS: usize = 10_000;
+    const N: usize = 12;
+    let service = Service::start().await;
+    let mut state = 1_u64;
+    let mut bit = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        state >> 63 == 1
+    };
+    let rows: Vec<Vec<bool>> = (0..ROWS).map(|_| (0..N).map(|_| bit()).collect()).collect();
+    let cells = |row: &Vec<bool>| {
+        row.iter()
+            .map(|bit| if *bit { "1" } else { "0" })
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let class = |row: &Vec<bool>| row[..6].iter().filter(|bit| **bit).count() % 5;
+    let labelled = rows[..300]
+        .iter()
+        .map(|row| format!("{},c{}\n", cells(row), class(row)));
+    let header: Vec<String> = (1..=N).map(|j| format!("x{j}")).collect();
+    let table = format!(
+        "{},class\n{}",
+        header.join(","),
+        labelled.collect::<String>()
+    );
+    let lines: Vec<String> = rows.iter().map(cells).collect();
+    let body = format!("{}\n{}\n", header.join(","), lines.join("\n"));
+    let bits: Vec<bool> = rows.iter().flatten().copied().collect();
+    for (learner, query) in [
+        ("perceptron", "&multiclass=joint"),
+        ("averaged-perceptron", ""),
+        ("winnow", ""),
+        ("kernel-perceptron", "&params.kernel.max_literals=2"),
+    ] {
+        let path =
+            format!("/v1/learners/{learner}/train?labels=class&seed=1&stop.max_passes=3{query}");
+        let job = service
+            .post_as(&path, CSV, table.clone())
+            .await
+            .expect(200)
+            .json();
+        let id = model(&job);
+        let predict = async |id: &str| {
+            let path = format!("/v1/models/{id}/predict");
+            service
+                .post_as(&path, CSV, body.clone())
+                .await
+                .expect(200)
+                .json()
+        };
+        let found = predict(&id).await;
+        assert_eq!(found["predictions"].as_array().unwrap().len(), ROWS);
+        let file = service
+            .get(&format!("/v1/models/{id}"))
+            .await
+            .expect(200)
+            .json();
+        let copy = service
+            .post_json("/v1/models", &file)
+            .await
+            .expect(201)
+            .id();
+        assert_eq!(predict(&copy).await, found, "{learner}");
+        let asked = json!({"inputs": [{"name": "x", "datatype": "BOOL", "shape": [ROWS, N], "data": bits}],
+            "outputs": [{"name": "prediction"}, {"name": "class"}]});
+        let path = format!("/v2/models/{id}/infer");
+        let inferred = service.post_json(&path, &asked).await.expect(200).json();
+        assert_eq!(
+            inferred["outputs"][0]["data"], found["predictions"],
+            "{learner}"
+        );
+        assert_eq!(
+            inferred["outputs"][1]["data"], found["predicted_classes"],
+            "{learner}"
+        );
+        // Several classes are predicted, or the comparison would say little.
+        let names = found["predicted_classes"].as_array().unwrap();
+        let different: std::collections::BTreeSet<_> = names.iter().map(Value::to_string).collect();
+        assert!(different.len() > 2, "{learner}: {different:?}");
+    }
 }
 
 #[tokio::test]

@@ -115,4 +115,4 @@ def test_committees_equal_their_definition_on_digits(client: halfspace.Client, l
 
     X, y = load_digits(return_X_y=True)
     labels = [f"c{one}" for one in y]
-    check(client, X.astype(np.int64), labels, learner, joint, real=True)
+    check(client, np.asarray(X, dtype=np.int64), labels, learner, joint, real=True)

@@ -74,12 +74,22 @@ def test_a_bad_example_is_named_after_the_answers_of_the_earlier_ones(client: ha
             for answer in session.stream([*pairs(10), ([1, 0], 1), *pairs(10)]):
                 seen.append(answer)
         assert len(seen) == 10 and refused.value.position == 10
-        with pytest.raises(halfspace.DataError, match="label 1, 0 or -1"):
-            list(session.stream([*pairs(10), (X[0], "yes")]))
+        with pytest.raises(halfspace.DataError, match="label 1, 0, -1 or the name of a class"):
+            list(session.stream([*pairs(10), (X[0], 0.5)]))
         assert session.position == 20 == client.get_session(session.id).position
 
 
-@pytest.mark.parametrize("label", [0.7, "1", 2, None])
+def test_a_session_of_named_classes_learns_them_by_name(client: halfspace.Client) -> None:
+    classes = ["red", "green", "blue"]
+    examples = [([int(place == own) for place in range(3)], classes[own]) for own in (1, 0, 2, 2, 1, 0) * 3]
+    with client.session("averaged-perceptron", 3, classes=classes, multiclass="joint") as session:
+        answers = [answer for answer in session.stream(examples) if answer]
+        assert [answer.predicted_class for answer in answers[-6:]] == [label for _, label in examples[-6:]]
+        with pytest.raises(halfspace.Problem, match="pink"):
+            session.learn([1, 0, 0], "pink")
+
+
+@pytest.mark.parametrize("label", [0.7, 2, None])
 def test_session_learn_refuses_a_label_other_than_a_sign(client: halfspace.Client, label: Any) -> None:
     with client.session("perceptron", 7) as session, pytest.raises(halfspace.DataError, match="label"):
         session.learn(X[0], label)

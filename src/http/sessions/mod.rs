@@ -13,6 +13,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_formats::{
     Assume, CLASSES_MAX, Classes, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
@@ -57,6 +58,9 @@ pub struct SessionRequest {
     /// hypothesis of its own. When absent, the labels of the encoding or of the first examples name two classes.
     #[schema(min_items = 2)]
     classes: Option<Vec<String>>,
+    /// How more than two classes are learnt: `one-vs-rest` when absent.
+    #[schema(value_type = Option<Multiclass>)]
+    multiclass: Option<Multiclass>,
     /// Kind of the features. By default `boolean`, or the kind that the encoding makes.
     values: Option<RowsKind>,
     /// Declares that the examples are fresh and independent draws from this distribution. Without the
@@ -202,6 +206,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         learner: asked.learner,
         n,
         names,
+        multiclass: asked.multiclass,
         values: asked.values.unwrap_or(RowsKind::of(is_real)),
         assume: asked.assume,
         seed: app.seed(asked.seed),

@@ -78,7 +78,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         stop: spec.stop.clone(),
         trace: false,
         holdout: None,
-        multiclass: None,
+        multiclass: spec.multiclass,
         warm_start: None,
     };
     let task = Task {

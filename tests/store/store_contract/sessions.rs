@@ -22,6 +22,7 @@ pub(super) fn session(number: i64) -> SessionRecord {
             },
             n: 3,
             names: Names::default(),
+            multiclass: None,
             values: RowsKind::Boolean,
             assume: Some(Assume::Uniform),
             seed: (1 << 53) - 1,

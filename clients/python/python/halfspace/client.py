@@ -71,13 +71,12 @@ def table_options(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in STOP and name != "assume"}
 
 
-def opening(learner: str, n: int, params: dict[str, Any], assume: str | None, seed: int | None, values: str | None) -> Call:
+def opening(learner: str, n: int, params: dict[str, Any], **members: Any) -> Call:
     """The request that begins a session."""
     stop = {name: value for name, value in params.items() if name in STOP}
     own = {name: value for name, value in params.items() if name not in STOP}
-    given = {"assume": assume, "seed": seed, "values": values, "stop": stop or None}
-    members = {name: value for name, value in given.items() if value is not None}
-    body = {"learner": {"name": learner, "params": own}, "n": int(n), **members}
+    given = {name: value for name, value in {**members, "stop": stop or None}.items() if value is not None}
+    body = {"learner": {"name": learner, "params": own}, "n": int(n), **given}
     return Call("POST", "/v1/sessions", body=body, creates=True)
 
 
@@ -161,12 +160,14 @@ class Client(Operations):
         folds: int | None = None,
         holdout: float | None = None,
         seed: int | None = None,
+        multiclass: str | None = None,
         progress: bool = True,
         **params: Any,
     ) -> Comparison:
         """Trains several learners on the same splits, and the best of them on all examples."""
         dataset = X if isinstance(X, Dataset) else self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed)
+        split = {"folds": folds, "holdout": holdout, "seed": seed, "multiclass": multiclass}
+        call = comparing(dataset.id, learners, params, **split)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
@@ -198,14 +199,18 @@ class Client(Operations):
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
+        classes: Sequence[str] | None = None,
+        multiclass: str | None = None,
         **params: Any,
     ) -> Session:
         """Begins an on-line session of a learner for examples of `n` features.
 
-        `values="real"` declares real features. `params` are the parameters of the learner and of the stopping
+        `values="real"` declares real features. `classes` names the classes, two or more, and `multiclass="joint"` learns
+        them together. `params` are the parameters of the learner and of the stopping
         conditions.
         """
-        call = opening(learner, n, params, assume, seed, values)
+        stated = {"classes": None if classes is None else list(classes), "multiclass": multiclass}
+        call = opening(learner, n, params, assume=assume, seed=seed, values=values, **stated)
         return Session(self, self._send(call, types.Session))
 
 
@@ -261,11 +266,13 @@ class AsyncClient(AsyncOperations):
         folds: int | None = None,
         holdout: float | None = None,
         seed: int | None = None,
+        multiclass: str | None = None,
         **params: Any,
     ) -> types.Job:
         """Compares learners and waits for the end. See `Client.compare`."""
         dataset = await self.dataset(X, y, **table_options(params))
-        return await self._ended(comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed))
+        split = {"folds": folds, "holdout": holdout, "seed": seed, "multiclass": multiclass}
+        return await self._ended(comparing(dataset.id, learners, params, **split))
 
     async def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> types.Dataset:
         """Stores examples for later use."""
@@ -279,10 +286,13 @@ class AsyncClient(AsyncOperations):
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
+        classes: Sequence[str] | None = None,
+        multiclass: str | None = None,
         **params: Any,
     ) -> AsyncSession:
         """Begins an on-line session. See `Client.session`."""
-        call = opening(learner, n, params, assume, seed, values)
+        stated = {"classes": None if classes is None else list(classes), "multiclass": multiclass}
+        call = opening(learner, n, params, assume=assume, seed=seed, values=values, **stated)
         return AsyncSession(self, await self._send(call, types.Session))
 
     async def _ended(self, call: Call) -> types.Job:

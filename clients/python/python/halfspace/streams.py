@@ -52,15 +52,15 @@ def number(value: Any) -> int | float:
 
 
 def line(example: Any) -> bytes:
-    """An example as a line. The label 0 means -1."""
+    """An example as a line. The label is the name of a class, or a number: 0 means -1."""
     try:
         x, y = example
-        label = number(y)
-        if label not in (-1, 0, 1) or isinstance(y, str):
+        label = y if isinstance(y, str) else number(y)
+        if label not in (-1, 0, 1) and not isinstance(y, str):
             raise ValueError(f"the label is {y!r}")
         return msgspec.json.encode({"x": [number(value) for value in x], "y": label}) + b"\n"
     except (TypeError, ValueError) as error:
-        raise DataError(f"an example is a pair of numbers and the label 1, 0 or -1: {error}") from error
+        raise DataError(f"an example is a pair of numbers and the label 1, 0, -1 or the name of a class: {error}") from error
 
 
 class Stream:

@@ -471,6 +471,8 @@ class CompareRequest(Struct, kw_only=True, omit_defaults=True):
     learners: list[LearnerSpec] | None = None
     """The learners. When absent, the service compares all learners that can learn from the data."""
 
+    multiclass: Multiclass | None = None
+
     seed: SeedNumber | None = None
 
     stop: StopSpec | None = None
@@ -3870,6 +3872,8 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     encoding: SessionEncoding | None = None
 
     learner: LearnerSpec
+
+    multiclass: Multiclass | None = None
 
     n: Positive | None = None
 

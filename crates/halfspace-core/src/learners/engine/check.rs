@@ -101,11 +101,7 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
             labels => (labels.is_labelled(), data.shape().is_real),
         },
     };
-    if task.classes == 2 && task.multiclass == Multiclass::Joint {
-        let detail =
-            "the examples have two classes, which one hypothesis tells apart; leave multiclass out";
-        return Err(TaskError::WrongData(detail.to_owned()));
-    }
+    check_multiclass(task)?;
     let name = entry.name;
     if real && !entry.data.real {
         return Err(TaskError::NotBoolean { learner: name });
@@ -122,4 +118,14 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
         return Err(TaskError::WrongData(detail));
     }
     Ok(())
+}
+
+/// Checks that only more than two classes are learnt jointly.
+pub(crate) fn check_multiclass(task: &Task) -> Result<(), TaskError> {
+    if task.classes > 2 || task.multiclass != Multiclass::Joint {
+        return Ok(());
+    }
+    let detail =
+        "the examples have two classes, which one hypothesis tells apart; leave multiclass out";
+    Err(TaskError::WrongData(detail.to_owned()))
 }

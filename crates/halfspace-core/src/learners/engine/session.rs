@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::check::check_data;
+use crate::learners::engine::check::{check_data, check_multiclass};
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::recurrences::Recurrences;
@@ -429,6 +429,7 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
     if plan.real && !entry.data.real {
         return Err(TaskError::NotBoolean { learner: name });
     }
+    check_multiclass(&plan.task)?;
     let wrong_stop = |field, detail: &str| {
         let detail = detail.to_owned();
         Err(TaskError::WrongStop { field, detail })

@@ -120,7 +120,10 @@ async fn a_committee_predicts_class_names_and_survives_its_file() {
 #[tokio::test]
 async fn sessions_and_comparisons_learn_jointly() {
     let service = Service::start().await;
-    let open = |classes: &[&str], learner: &str| json!({"learner": {"name": learner}, "n": 3, "classes": classes, "multiclass": "joint"});
+    let open = |classes: &[&str], name: &str| {
+        let learner = json!({"name": name});
+        json!({"learner": learner, "n": 3, "classes": classes, "multiclass": "joint"})
+    };
     let request = open(&["b", "a", "c"], "averaged-perceptron");
     let session = service.post_json("/v1/sessions", &request).await;
     let path = format!("/v1/sessions/{}", session.expect(201).id());

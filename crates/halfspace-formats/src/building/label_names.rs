@@ -265,8 +265,8 @@ impl LabelNames {
         }
         if at == CLASSES_MAX {
             let detail = format!(
-                "The labels have more different values than classes_max: {CLASSES_MAX}; name the label column with \
-                 `labels`."
+                "The labels have more different values than classes_max: {CLASSES_MAX}. If another column has the \
+                 labels, name it with `labels`; to tell one value from all others, name that with `positive`."
             );
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }

@@ -433,15 +433,21 @@ mod tests {
     }
 
     #[test]
-    fn bound_is_not_claimed_when_its_assumption_fails() {
+    fn bound_from_other_first_weights_has_a_second_term() {
         let data = labelled(&[("0", false), ("1", true)]);
         let outcome = run(
             &task("perceptron", &json!({"initial": [5, 1]}), 1),
             sample(&data),
         );
         let bound = outcome.bound.expect("converged");
-        assert_eq!(bound.respected, None);
-        assert!(bound.detail.expect("why").contains("assumption not met"));
+        assert_eq!(bound.respected, Some(true));
+        assert!(bound.mistakes_at_most.expect("a margin") >= outcome.counts.mistakes as f64);
+        assert!(
+            bound
+                .detail
+                .expect("why")
+                .contains("2 |w_0| |u| / (eta xi)")
+        );
     }
 
     #[test]

@@ -100,8 +100,9 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
     guarantee: Guarantee {
         theorem: "Novikoff",
-        bound: "At most R^2 |u|^2 / xi^2 mistakes of the weights that are averaged, from w = 0, for any separator u \
-                with smallest product xi over examples of norm at most R.",
+        bound: "At most R^2 |u|^2 / xi^2 mistakes of the weights that are averaged, for any separator u with \
+                smallest product xi over examples of norm at most R, and 2 |w_0| |u| / (eta xi) more from first \
+                weights w_0.",
     },
     source: "Y. Freund and R. E. Schapire, Large margin classification using the perceptron algorithm (1999)",
     check: None,

@@ -1,7 +1,11 @@
 //! Novikoff's bound on the mistakes of a run, computed from a separator u: R^2 |u|^2 / xi^2 with R = max |x| and xi =
 //! min y <u, x>, including the bias coordinate. With integer weights, bound and mistakes are compared in integers.
 //!
-//! Any strict separator u bounds the mistakes of any run from w = 0. But the final weights of a run classify a score of
+//! From first weights w_0 other than 0, a run with the rate eta makes at most 2 |w_0| |u| / (eta xi) mistakes more. For
+//! the proof, let u have length 1 and k mistakes lead to w. Then k eta xi - |w_0| <= <u, w> <= |w|, and |w|^2 is at most
+//! |w_0|^2 + k eta^2 R^2. Squaring the first and dividing by k eta^2 xi^2 gives the sum.
+//!
+//! Any strict separator u bounds the mistakes of any run. But the final weights of a run classify a score of
 //! 0 as positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
 //! copy of the weights learns on, also from products of 0, until it separates strictly. It gives up after 2 p + 10
 //! passes if the run made p. The counts of the run do not include these passes.
@@ -11,7 +15,7 @@ use num_bigint::BigUint;
 use crate::learners::engine::bound::{Bound, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::linear::linear_weights::{
-    IntegerWeights, LinearScore, LinearScratch, LinearWeights, Reading,
+    IntegerWeights, LinearScore, LinearScratch, LinearWeights, Reading, RealWeights,
 };
 use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::source::Stream;
@@ -33,11 +37,53 @@ struct Extremes {
     margin: LinearScore,
 }
 
-/// The bound for the mistakes in `counts`, which the run made from w = 0 on the examples of `stream`.
+/// Where a run began, and how far each mistake moved its weights.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// |w_0|^2 with the bias, in the square of the unit of the weights.
+    squared: LinearNorm,
+    /// The rate eta in units of the weights.
+    rate: f64,
+}
+
+/// A squared norm.
+#[derive(Clone, Debug)]
+enum LinearNorm {
+    Whole(BigUint),
+    Real(f64),
+}
+
+impl Start {
+    /// The start of a run whose first weights are these.
+    pub fn of(weights: &LinearWeights, rate: f64) -> Self {
+        let squared = match weights {
+            LinearWeights::Integer(own) => LinearNorm::Whole(weights_squared(own)),
+            LinearWeights::Real(own) => LinearNorm::Real(squares(own)),
+        };
+        Self { squared, rate }
+    }
+
+    /// Whether all first weights are 0.
+    pub fn is_zero(&self) -> bool {
+        match &self.squared {
+            LinearNorm::Whole(squared) => *squared == BigUint::ZERO,
+            LinearNorm::Real(squared) => *squared == 0.0,
+        }
+    }
+}
+
+/// |w|^2 with the bias.
+fn squares(weights: &RealWeights) -> f64 {
+    let components = weights.weights().iter().copied().chain(weights.bias());
+    components.map(|w| w * w).sum()
+}
+
+/// The bound for the mistakes in `counts`, which the run made from `start` on the examples of `stream`.
 ///
 /// # Errors
 /// The interrupt that stopped the passes over the examples.
 pub fn bound(
+    start: &Start,
     weights: &LinearWeights,
     stream: &mut dyn Stream,
     counts: &Counts,
@@ -47,7 +93,13 @@ pub fn bound(
         return Ok(unknown(THEOREM, "the data have no examples"));
     };
     if extremes.is_strict() {
-        return Ok(of_separator(weights, &extremes, counts.mistakes, None));
+        return Ok(of_separator(
+            start,
+            weights,
+            &extremes,
+            counts.mistakes,
+            None,
+        ));
     }
     let mut strict = weights.clone();
     let passes_max = 2 * counts.passes + 10;
@@ -66,6 +118,7 @@ pub fn bound(
          found in {passes} further passes"
     );
     Ok(of_separator(
+        start,
         &strict,
         &extremes,
         counts.mistakes,
@@ -82,31 +135,46 @@ impl Extremes {
 
 /// The bound that a strict separator gives.
 fn of_separator(
+    start: &Start,
     weights: &LinearWeights,
     extremes: &Extremes,
     mistakes: u64,
     detail: Option<String>,
 ) -> Bound {
-    let (mistakes_at_most, respected) = match (weights, extremes.margin) {
-        (LinearWeights::Integer(weights), LinearScore::Integer(margin)) => {
-            let norm_squared = weights_squared(weights);
+    let (mistakes_at_most, respected) = match (weights, extremes.margin, &start.squared) {
+        (
+            LinearWeights::Integer(weights),
+            LinearScore::Integer(margin),
+            LinearNorm::Whole(first),
+        ) => {
+            let (norm_squared, margin) = (weights_squared(weights), margin.unsigned_abs());
+            // Rates of integer weights are whole.
+            let rate = start.rate as u64;
+            let further = root(first * &norm_squared) * 2_u32 * margin;
             // The squared norm of a Boolean example is a count of bits, so it is a whole number.
-            let numerator = norm_squared * (extremes.radius_squared as u64);
-            let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
+            let numerator = norm_squared * (extremes.radius_squared as u64) * rate + further;
+            let denominator = BigUint::from(margin).pow(2) * rate;
             let respected = BigUint::from(mistakes) * &denominator <= numerator;
             // Integer weights are at most 2^40, so the ratio is far within the range of f64.
             (ratio(&numerator, &denominator).0, respected)
         }
-        (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
-            let components = weights.weights().iter().copied().chain(weights.bias());
-            let norm_squared: f64 = components.map(|w| w * w).sum();
-            let value = self::mistakes(extremes.radius_squared, norm_squared, margin);
+        (LinearWeights::Real(weights), LinearScore::Real(margin), LinearNorm::Real(first)) => {
+            let norm_squared = squares(weights);
+            let from_zero = self::mistakes(extremes.radius_squared, norm_squared, margin);
+            let further = 2.0 * first.sqrt() * norm_squared.sqrt() / (start.rate * margin);
+            let value = from_zero + further;
             if !value.is_finite() {
                 return unknown(THEOREM, "the bound exceeds the range of f64");
             }
             (Some(value), mistakes as f64 <= value)
         }
         _ => unreachable!("scores of integer weights are integers"),
+    };
+    let further = "the weights did not start at 0, which adds 2 |w_0| |u| / (eta xi)";
+    let detail = match (detail, start.is_zero()) {
+        (detail, true) => detail,
+        (None, false) => Some(further.to_owned()),
+        (Some(detail), false) => Some(format!("{detail}; {further}")),
     };
     Bound {
         theorem: THEOREM,
@@ -148,6 +216,15 @@ fn separate_strictly(
         }
     }
     Ok(None)
+}
+
+/// The smallest whole number whose square is no smaller.
+fn root(square: BigUint) -> BigUint {
+    let root = square.sqrt();
+    match &root * &root == square {
+        true => root,
+        false => root + 1_u32,
+    }
 }
 
 /// |w|^2 with the bias, in units of the weights.

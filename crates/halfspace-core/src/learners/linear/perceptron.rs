@@ -54,10 +54,11 @@ use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::joint;
 use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading, RealWeights,
 };
-use crate::learners::linear::{joint, novikoff};
+use crate::learners::linear::novikoff::{self, Start};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
@@ -158,8 +159,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
     guarantee: Guarantee {
         theorem: "Novikoff",
-        bound: "At most R^2 |u|^2 / xi^2 mistakes from w = 0, for any separator u with smallest \
-                product xi over examples of norm at most R.",
+        bound: "At most R^2 |u|^2 / xi^2 mistakes, for any separator u with smallest product xi over \
+                examples of norm at most R, and 2 |w_0| |u| / (eta xi) more from first weights w_0.",
     },
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
     check: None,
@@ -184,7 +185,8 @@ pub struct Perceptron {
     scratch: LinearScratch,
     eta: f64,
     order: Order,
-    starts_at_zero: bool,
+    /// Where the run began.
+    start: Start,
     /// How many updates are possible before an integer weight could exceed the range of exact scores.
     updates_left: u64,
 }
@@ -224,7 +226,6 @@ impl Perceptron {
         spare: f64,
     ) -> Self {
         let all = || first.iter().chain(&bias);
-        let starts_at_zero = all().all(|&weight| weight == 0.0);
         let is_whole = |&weight: &f64| {
             weight as i64 as f64 == weight && weight.abs() <= INTEGER_WEIGHT_MAX as f64
         };
@@ -253,13 +254,13 @@ impl Perceptron {
         Self {
             scratch: weights.scratch(),
             updates_left: updates_left(&weights, step),
+            start: Start::of(&weights, step),
             weights,
             unit: unit.unwrap_or(Unit::ONE),
             step,
             spare,
             eta,
             order,
-            starts_at_zero,
         }
     }
 
@@ -378,11 +379,7 @@ impl Rule for Perceptron {
         if reason != Reason::Converged {
             return Ok(None);
         }
-        let bound = novikoff::bound(&self.weights, stream, counts, run)?;
-        Ok(Some(match self.starts_at_zero {
-            true => bound,
-            false => bound.without_verdict(),
-        }))
+        novikoff::bound(&self.start, &self.weights, stream, counts, run).map(Some)
     }
 
     fn joint_bound(
@@ -393,7 +390,7 @@ impl Rule for Perceptron {
         reason: Reason,
         run: &Run,
     ) -> Result<Option<Bound>, Interrupt> {
-        if reason != Reason::Converged || !self.starts_at_zero {
+        if reason != Reason::Converged || !self.start.is_zero() {
             return Ok(None);
         }
         joint::bound(committee, stream, counts, run)

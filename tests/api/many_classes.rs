@@ -143,7 +143,7 @@ async fn sessions_and_comparisons_learn_jointly() {
         .await;
     assert_eq!(learnt.expect(200).text().lines().count(), 6);
     let session = service.get(&path).await.expect(200).json();
-    let one_pass = "&multiclass=joint&stop.max_passes=1";
+    let one_pass = "&multiclass=joint&stop.max_passes=1&params.order=cyclic";
     let job = trained(&service, "averaged-perceptron", one_pass).await;
     assert_eq!(session["mistakes"], job["result"]["mistakes"]);
     let saved = service.post(&format!("{path}/model")).await;

@@ -65,7 +65,7 @@ def found_weights(result: Any) -> list[list[float]]:
 
 def check(client: halfspace.Client, X: NDArray[np.int64], labels: list[str], learner: str, joint: bool, real: bool) -> None:
     """Compares a training with the replica. Real features are read as they are, and Boolean ones as -1 and 1."""
-    options: dict[str, Any] = {"multiclass": "joint"} if joint else {}
+    options: dict[str, Any] = {"order": "cyclic", **({"multiclass": "joint"} if joint else {})}
     if real:
         options["numbers"] = "real"
     result = client.train(

@@ -31,6 +31,8 @@ ALL: list[Any] = [
 
 
 MANY: list[Any] = [kind for kind in ALL if kind._has_committees]
+MULTICLASS = ["one-vs-rest", "joint"]
+
 ONLINE: list[Any] = [kind for kind in ALL if hasattr(kind, "partial_fit")]
 
 
@@ -366,12 +368,14 @@ def test_partial_fits_equal_one_pass(kind: Any, classes: int) -> None:
     X = np.vstack([X, X])
     y = np.append(y, y)
     given = {"order": "cyclic"} if "order" in kind().get_params() else {}
-    on_line = kind(random_state=1).partial_fit(X[: len(X) // 2], y[: len(X) // 2], classes=np.unique(y))
-    on_line.partial_fit(X[len(X) // 2 : -20], y[len(X) // 2 : -20]).partial_fit(X[-20:], y[-20:])
-    once = kind(random_state=1, max_passes=1, **given).fit(X, y)
-    assert on_line.mistakes_ == once.mistakes_
-    assert np.allclose(on_line.decision_function(X), once.decision_function(X))
-    assert (on_line.predict(X) == once.predict(X)).all()
+    for how in MULTICLASS if "multiclass" in kind().get_params() else [None]:
+        own = {"multiclass": how} if how else {}
+        on_line = kind(random_state=1, **own).partial_fit(X[: len(X) // 2], y[: len(X) // 2], classes=np.unique(y))
+        on_line.partial_fit(X[len(X) // 2 : -20], y[len(X) // 2 : -20]).partial_fit(X[-20:], y[-20:])
+        once = kind(random_state=1, max_passes=1, **given, **own).fit(X, y)
+        assert on_line.mistakes_ == once.mistakes_
+        assert np.allclose(on_line.decision_function(X), once.decision_function(X))
+        assert (on_line.predict(X) == once.predict(X)).all()
 
 
 def test_a_pickled_on_line_estimator_goes_on_where_its_session_is(another: halfspace.Client) -> None:
@@ -399,8 +403,6 @@ def test_partial_fit_refuses_what_it_cannot_learn() -> None:
         estimators.Winnow().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         estimators.SBPI().partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="use fit"):
-        estimators.Perceptron(multiclass="joint").partial_fit(X, y, classes=[0, 1, 2])
     with pytest.warns(UserWarning, match="begins anew"):
         fitted: Any = estimators.Perceptron().fit(X, y)
         anew = fitted.partial_fit(X[:50], y[:50])

@@ -7,6 +7,7 @@ use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
+use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
@@ -18,6 +19,7 @@ use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::json;
 
 /// Examples with the constant of the bias last, and the codes of their classes.
 struct Examples {
@@ -113,14 +115,18 @@ fn run(
     passes: u64,
     assume: Option<Assume>,
 ) -> RunOutcome {
+    let entry = find(learner).expect("listed");
+    let order = json!({"order": "cyclic"});
+    let order = order.as_object().expect("an object");
     let task = Task {
         classes: examples.classes,
+        parameters: Parameters::from_json(entry.parameters, order).expect("parameters"),
         multiclass,
         limits: RunLimits {
             max_passes: Some(passes),
             ..RunLimits::default()
         },
-        ..Task::of(find(learner).expect("listed"), Seed(1))
+        ..Task::of(entry, Seed(1))
     };
     let data = examples.data();
     let input = Input::Sample {

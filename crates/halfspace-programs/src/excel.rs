@@ -28,8 +28,9 @@ const SUM_BITS_MAX: u64 = 47;
 /// The magnitudes that a number in a formula may have, besides 0.
 const MAGNITUDES: std::ops::RangeInclusive<f64> = 2.3e-308..=9.9e307;
 
-/// Bits of the scores of several classes. Excel 2010 divides with a remainder up to a quotient of 1,125,900,000,000.
-const QUOTIENT_BITS_MAX: u64 = 40;
+/// Bits of the scores of several classes, so that 255 times a score stays within [`SUM_BITS_MAX`]. Excel 2010 divides
+/// with a remainder up to a quotient of 1,125,900,000,000.
+const QUOTIENT_BITS_MAX: u64 = 39;
 
 /// The most arguments of a function.
 const ARGUMENTS_MAX: usize = 255;
@@ -41,7 +42,7 @@ pub(super) fn write(computation: &Computation, _: &str, sink: &mut Sink) -> Resu
     }
     computation.check_integral(match members {
         1 => SUM_BITS_MAX,
-        _ => QUOTIENT_BITS_MAX.min(SUM_BITS_MAX - u64::from(members.ilog2()) - 1),
+        _ => QUOTIENT_BITS_MAX,
     })?;
     if computation.columns > COLUMNS_MAX {
         return Err(format!("a sheet has at most {COLUMNS_MAX} columns").into());

@@ -11,7 +11,7 @@
 //! | PostgreSQL | integral ones, in `numeric` |
 //! | C, Rust | integral ones whose absolute sum fits into 64 bits, and real ones in the order of the service |
 //! | SQLite | integral ones whose absolute sum fits into 64 bits |
-//! | Excel | integral ones whose absolute sum is below 2^47, and 2^40 with several classes; at most 8,192 characters |
+//! | Excel | integral ones whose absolute sum is below 2^47, or 2^39 with several classes; at most 8,192 characters |
 //!
 //! Integral hypotheses are sums of weights and conjunction kernels. Their score is a whole number, or a fraction with
 //! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into

@@ -84,16 +84,17 @@ impl Scores {
 
 /// The scores of members, which are all of one kind.
 pub(super) fn scores(members: &[Hypothesis]) -> Result<Scores, Stop> {
-    let n = members[0].n();
-    if members.len().saturating_mul(n) > SOURCE_BYTES_MAX / NUMBER_BYTES_MIN
-        && !matches!(
-            members[0],
-            Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_)
-        )
-    {
+    let is_dense = !matches!(
+        members[0],
+        Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_)
+    );
+    let numbers = members.len().saturating_mul(members[0].n());
+    if is_dense && numbers > SOURCE_BYTES_MAX / NUMBER_BYTES_MIN {
         return Err(too_long().into());
     }
-    memory::need((members.len() * n * (size_of::<BigInt>() + 2 * size_of::<u64>())) as u64)?;
+    if is_dense {
+        memory::need((numbers * (size_of::<BigInt>() + 2 * size_of::<u64>())) as u64)?;
+    }
     let winnows: Vec<&WinnowWeights> = members.iter().filter_map(as_winnow).collect();
     let kernels: Vec<&KernelExpansion> = members.iter().filter_map(as_kernel).collect();
     let monomials: Vec<&KernelWinnowWeights> = members.iter().filter_map(as_monomials).collect();

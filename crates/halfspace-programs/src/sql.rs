@@ -55,6 +55,8 @@ struct Dialect {
     or_typed: fn(&str, f64, String) -> String,
     /// NULL if a cell is no number.
     known: &'static str,
+    /// The function that returns the larger of two numbers.
+    largest_of: &'static str,
     /// A literal of a text.
     literal: fn(&str) -> Result<String, String>,
     /// A literal of a whole number.
@@ -91,6 +93,7 @@ pub(super) fn write_sqlite(
             format!("coalesce(r {operator} {number}, {otherwise})")
         },
         known: "coalesce(r, s)",
+        largest_of: "max",
         literal: |text| quoted(text, '\''),
         whole: BigInt::to_string,
         kernel: |kernel, count, sink| {
@@ -143,6 +146,7 @@ pub(super) fn write_postgresql(
         typed: |_| String::new(),
         or_typed: |_, _, otherwise| otherwise,
         known: "s",
+        largest_of: "greatest",
         // A setting decides what a backslash means in a plain literal.
         literal: |text| match text.contains('\\') {
             true => Ok(format!("E{}", quoted(&text.replace('\\', "\\\\"), '\'')?)),
@@ -208,7 +212,7 @@ fn write(
         Scores::Kernel(kernel) => of_kernel(computation, kernel, dialect, sink)?,
         Scores::Monomials(_) | Scores::Real(_) => return Err(computation.not_integral().into()),
     }
-    write!(sink, "{}", if members > 1 { ONCE } else { "" })?;
+    sink.write_str(if members > 1 { ONCE } else { "" })?;
     Ok(sink.write_str("\n  ) AS scored\n) AS predicted\nFROM \"rows\";\n")?)
 }
 
@@ -216,28 +220,36 @@ fn begin_column(at: usize, sink: &mut Sink) -> std::fmt::Result {
     sink.write_str(if at == 0 { "" } else { ",\n      " })
 }
 
-/// Writes the conditions of the labels on the scores `s0`, `s1`, ... All scores are NULL if one is.
+/// Writes the conditions of the labels on the scores `s0`, `s1`, ... Of several, the first that equals the largest has
+/// the label. All scores are NULL if one is, which equals none.
 fn label(computation: &Computation, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
     let name = |class: usize| (dialect.literal)(&computation.classes[class]);
-    let members = computation.members();
-    if members == 1 {
+    if computation.members() == 1 {
         let (negative, positive) = (name(0)?, name(1)?);
         return Ok(write!(
             sink,
             " WHEN s0 >= 0 THEN {positive} WHEN s0 < 0 THEN {negative}"
         )?);
     }
-    // A class whose score is no smaller than those of all later classes is the first of the largest, because each
-    // earlier class was below one of them. The last class is compared with itself, so that NULL has no label.
-    for own in 0..members {
-        let others = (own + 1).min(members - 1)..members;
-        for other in others.clone() {
-            let and = if other == others.start { "WHEN" } else { "AND" };
-            write!(sink, " {and} s{own} >= s{other}")?;
-        }
-        write!(sink, " THEN {}", name(own)?)?;
+    sink.write_char(' ')?;
+    largest(0..computation.members(), dialect.largest_of, sink)?;
+    for member in 0..computation.members() {
+        write!(sink, " WHEN s{member} THEN {}", name(member)?)?;
     }
     Ok(())
+}
+
+/// Writes the largest of these scores. Its depth is the logarithm of their number.
+fn largest(scores: std::ops::Range<usize>, largest_of: &str, sink: &mut Sink) -> std::fmt::Result {
+    if scores.len() == 1 {
+        return write!(sink, "s{}", scores.start);
+    }
+    let middle = scores.start + scores.len() / 2;
+    write!(sink, "{largest_of}(")?;
+    largest(scores.start..middle, largest_of, sink)?;
+    sink.write_str(", ")?;
+    largest(middle..scores.end, largest_of, sink)?;
+    sink.write_char(')')
 }
 
 /// Writes the subquery of the codes `c0`, `c1`, ... of the columns.

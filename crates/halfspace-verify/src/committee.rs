@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::examples::Example;
 use crate::learner::{Learner, Setup};
-use crate::learners::learner;
+use crate::learners::{is_average, learner};
 use crate::receipt::Receipt;
 
 pub struct Committee {
@@ -19,8 +19,11 @@ impl Committee {
         let rule = |_| learner(&receipt.learner, setup);
         let members = receipt.members.len();
         if (members > 1) != receipt.multiclass.is_some() || [0, 2].contains(&members) {
-            let detail = "a run of two classes has one rule, and another has multiclass and one rule for each class";
+            let detail = "a receipt has one member for two classes, and multiclass and one member per class for more";
             return Err(detail.to_owned());
+        }
+        if is_average(&receipt.learner) != receipt.presented.is_some() {
+            return Err("presented belongs to an average, and every average has it".to_owned());
         }
         Ok(Self {
             members: (0..members).map(rule).collect::<Result<_, _>>()?,

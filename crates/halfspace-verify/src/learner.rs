@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::examples::Example;
 
-/// A learner that changes its state only on mistakes.
+/// A learner that learns only from mistakes.
 pub trait Learner {
     /// Whether the prediction for an example is +1.
     fn is_positive(&self, example: &Example) -> bool;

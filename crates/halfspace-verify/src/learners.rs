@@ -31,6 +31,23 @@ pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String
     })
 }
 
+/// Whether the hypothesis of a learner depends on the number of examples that were presented.
+pub fn is_average(name: &str) -> bool {
+    name == "averaged-perceptron"
+}
+
+/// The largest learning rate of a perceptron.
+const ETA_MAX: f64 = 1_048_576.0;
+
+/// The learning rate.
+fn eta(setup: &Setup<'_>) -> Result<f64, String> {
+    let eta = setup.number("eta")?;
+    match eta > 0.0 && eta <= ETA_MAX {
+        true => Ok(eta),
+        false => Err(format!("params.eta is not above 0 and at most {ETA_MAX}")),
+    }
+}
+
 /// The perceptron on bits, in integers. If the learning rate is fractional, it is the unit of the weights.
 struct Perceptron {
     weights: Vec<i64>,
@@ -43,7 +60,7 @@ struct Perceptron {
 impl Perceptron {
     fn new(setup: &Setup<'_>) -> Result<Self, String> {
         setup.check_initial(Some(0.0))?;
-        let eta = setup.number("eta")?;
+        let eta = eta(setup)?;
         let is_whole = eta.fract() == 0.0;
         let reading = setup.params.get("reading").and_then(Value::as_str);
         Ok(Self {
@@ -65,9 +82,10 @@ impl Perceptron {
     }
 
     fn sum(&self, example: &Example) -> i64 {
+        // A true receipt has no sum that wraps.
         let products = self.weights.iter().zip(example.bits());
-        let sum: i64 = products.map(|(w, &bit)| w * self.value(bit)).sum();
-        sum + self.bias.unwrap_or(0)
+        let products = products.map(|(w, &bit)| w.wrapping_mul(self.value(bit)));
+        products.fold(self.bias.unwrap_or(0), i64::wrapping_add)
     }
 
     fn number(&self, count: i64) -> Value {
@@ -132,12 +150,10 @@ impl RealPerceptron {
         Ok(Self {
             weights: vec![0.0; setup.n],
             bias: setup.flag("bias")?.then_some(0.0),
-            eta: setup.number("eta")?,
+            eta: eta(setup)?,
         })
     }
-}
 
-impl RealPerceptron {
     fn sum(&self, example: &Example) -> f64 {
         let Example::Values(values) = example else {
             return 0.0;
@@ -241,7 +257,10 @@ impl Learner for Average {
         }
         self.last.weights.clone_from(&self.sums);
         self.last.bias = self.last.bias.map(|_| self.bias_sum);
-        let unit = self.last.unit.unwrap_or(1.0) / self.presented as f64;
+        let unit = self.last.unit.unwrap_or(1.0);
+        // A mean in a unit below the smallest double stays a sum.
+        let mean = unit / self.presented as f64;
+        let unit = if mean > 0.0 { mean } else { unit };
         self.last.unit = (unit != 1.0).then_some(unit);
     }
 
@@ -321,9 +340,7 @@ impl BoundedPerceptron {
             eta: setup.number("eta")?,
         })
     }
-}
 
-impl BoundedPerceptron {
     fn excess(&self, example: &Example) -> f64 {
         let mut sum = 0.0;
         for (j, x) in example.nonzero() {

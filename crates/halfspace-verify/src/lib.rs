@@ -1,7 +1,8 @@
 //! Receipts of trainings, and their replay.
 //!
 //! A [`Receipt`] names the parameters, the seed and the mistaken examples of a training. No other examples are needed
-//! to repeat the run, because the learner changes its state only on mistakes. [`verify`] replays the run and compares
+//! to repeat the run, because the learner changes its state only on mistakes; an average also needs the number of
+//! examples that were presented. [`verify`] replays the run and compares
 //! the results with the receipt.
 //!
 //! The replay is a second implementation of the learners, which shares no code with the train loop, the learners or

@@ -141,7 +141,14 @@ fn class_names(receipt: &Receipt, classes: Option<&Classes>) -> Result<String, S
         .map(|member| member.class.as_str())
         .collect();
     let list = |names: &[&str]| names.join(", ");
-    same(list(&names), list(&stated))
+    match names == stated {
+        true => Ok(list(&names)),
+        false => Err(format!(
+            "the receipt states {}, but the data have {}",
+            list(&stated),
+            list(&names)
+        )),
+    }
 }
 
 /// Checks that the kept rows ascend and that the learner was shown each of them. Both lists ascend.
@@ -175,6 +182,9 @@ fn replay(
     let mut orders = Orders::new(receipt.seed);
     let mut pass: Vec<u64> = shown.to_vec();
     let mut places = places(&pass, kept);
+    let in_a_pass = shown.len() as u64;
+    // The number of examples after the last of which a rule learnt, and the end of the pass after that.
+    let (mut least, mut most) = (0, in_a_pass);
     for before in (0_u64..).step_by(shown.len().max(1)) {
         if left == 0 {
             break;
@@ -194,6 +204,7 @@ fn replay(
                     *count += 1;
                     rows.insert(*row);
                     left = left.saturating_sub(1);
+                    (least, most) = (before + place + 1, before + 2 * in_a_pass);
                 }
             }
         }
@@ -205,7 +216,13 @@ fn replay(
             });
         }
     }
-    rules.shown(receipt.presented.unwrap_or_default());
+    let presented = receipt.presented.unwrap_or(least);
+    if !(least..=most).contains(&presented) {
+        return Err(format!(
+            "{presented} examples are said to be presented, and the run read from {least} to {most}"
+        ));
+    }
+    rules.shown(presented);
     for (member, (count, rows)) in receipt.members.iter().zip(&learnt) {
         let of_class = |difference| format!("class {}: {difference}", member.class);
         same(*count, member.mistakes).map_err(of_class)?;

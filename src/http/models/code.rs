@@ -71,8 +71,8 @@ impl From<LanguageName> for Language {
 /// - Python: every model, unless a table of it was read with `missing_values`, which no language states
 /// - PostgreSQL: weights and conjunction kernels in whole numbers
 /// - C, Rust, SQLite: the same, if the absolute sum fits into 64 bits
-/// - Excel: the same, if the absolute sum is below 2^47 (2^40 with more than two classes) and the formula has at most
-///   8,192 characters
+/// - Excel: the same, if the absolute sum is below 2^47 (2^39 with more than two classes, which are at most 255)
+///   and the formula has at most 8,192 characters
 /// - C, Rust: also real weights, added in the order of the service
 ///
 /// A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust

@@ -317,6 +317,40 @@ mod tests {
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 
+    /// The lists of all classes count towards the limit too.
+    #[test]
+    fn predictions_of_several_classes_fit_their_limit_exactly() {
+        let names = class_texts(&["a", "b", "c"].map(str::to_owned));
+        let mut decision: Decision = 5_i64.into();
+        decision.class = 0;
+        decision.scores = [5, -70, 3].map(Score::Integer).to_vec();
+        decision.raise(1, Score::Integer(-70));
+        decision.raise(2, Score::Integer(3));
+        for (asked, scores) in [
+            (
+                AskedScores::All,
+                r#""scores":[5,5],"margins":[2,2],"class_scores":[[5,-70,3],[5,-70,3]]"#,
+            ),
+            (
+                AskedScores::Top(1),
+                r#""scores":[5,5],"margins":[2,2],"ranking":[[{"class":"a","score":5}],[{"class":"a","score":5}]]"#,
+            ),
+            (AskedScores::None, r#""scores":null"#),
+        ] {
+            let whole =
+                format!(r#"{{"predictions":[0,0],"predicted_classes":["a","a"],{scores}}}"#);
+            let document = |bytes_max: usize| {
+                let mut writer = PredictionsText::new(bytes_max as u64, Some(names.clone()), asked);
+                (0..2).for_each(|_| writer.push(&decision));
+                writer.finish()
+            };
+            assert_eq!(document(whole.len()), Some(whole.clone()));
+            let less = document(whole.len() - 1);
+            let bare = whole.replace(scores, r#""scores":null"#);
+            assert_eq!(less, (asked != AskedScores::None).then_some(bare));
+        }
+    }
+
     #[test]
     fn prediction_line_is_a_json_object() {
         let mut text = Vec::new();

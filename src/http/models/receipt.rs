@@ -23,7 +23,7 @@ use crate::http::problem::{Code, Problem};
 /// A receipt names the mistaken examples of the training. With the parameters and the seed, these examples reproduce
 /// the run. `halfspace verify` replays a receipt on the data with a second implementation of the learners. A training
 /// has a receipt if its mistakes and their places reproduce the run, the order is cyclic or shuffled, and the run began
-/// from the learner's own first hypothesis. Each of more than two classes has a rule with mistaken examples of its own.
+/// from the learner's own first hypothesis. With more than two classes, each has its own list of mistaken examples.
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),
@@ -57,7 +57,7 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
     let entry = catalogue::find(&model.summary.learner);
     if !entry.is_some_and(LearnerEntry::has_receipts) {
         return format!(
-            "mistakes alone do not reproduce a run of {}",
+            "no list of mistaken examples reproduces a run of {}",
             model.summary.learner
         );
     }
@@ -71,6 +71,7 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
         return "the model comes from a file or a session".to_owned();
     }
     "the client set the first hypothesis, the stream had neither count nor max_examples, a fold was held out, a \
-     limit of the learner ended the run, or the run made mistakes on more than 65,536 examples"
+     limit of the learner ended the run, or the lists of mistaken examples of all classes have more than \
+     65,536 entries"
         .to_owned()
 }

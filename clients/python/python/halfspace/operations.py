@@ -297,8 +297,9 @@ class Operations:
 
         - Python: every model, unless a table of it was read with `missing_values`, which no language states -
         PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the same, if the absolute
-        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 (2^40 with more than two classes)
-        and the formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
+        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 (2^39 with more than two classes,
+        which are at most 255) and the formula has at most 8,192 characters - C, Rust: also real weights, added in
+        the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
@@ -352,8 +353,8 @@ class Operations:
         A receipt names the mistaken examples of the training. With the parameters and the seed, these examples
         reproduce the run. `halfspace verify` replays a receipt on the data with a second implementation of the
         learners. A training has a receipt if its mistakes and their places reproduce the run, the order is cyclic
-        or shuffled, and the run began from the learner's own first hypothesis. Each of more than two classes has a
-        rule with mistaken examples of its own.
+        or shuffled, and the run began from the learner's own first hypothesis. With more than two classes, each has
+        its own list of mistaken examples.
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/receipt", accept="application/json"), types.Receipt)
 
@@ -908,8 +909,9 @@ class AsyncOperations:
 
         - Python: every model, unless a table of it was read with `missing_values`, which no language states -
         PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the same, if the absolute
-        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 (2^40 with more than two classes)
-        and the formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
+        sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 (2^39 with more than two classes,
+        which are at most 255) and the formula has at most 8,192 characters - C, Rust: also real weights, added in
+        the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
@@ -963,8 +965,8 @@ class AsyncOperations:
         A receipt names the mistaken examples of the training. With the parameters and the seed, these examples
         reproduce the run. `halfspace verify` replays a receipt on the data with a second implementation of the
         learners. A training has a receipt if its mistakes and their places reproduce the run, the order is cyclic
-        or shuffled, and the run began from the learner's own first hypothesis. Each of more than two classes has a
-        rule with mistaken examples of its own.
+        or shuffled, and the run began from the learner's own first hypothesis. With more than two classes, each has
+        its own list of mistaken examples.
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/receipt", accept="application/json"), types.Receipt)
 

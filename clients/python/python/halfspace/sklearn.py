@@ -370,8 +370,6 @@ class _OnLine(_Classifier):
         params: dict[str, Any] = {}
         for name, value in self._params().items():
             *over, last = name.split(".")
-            if name == "multiclass" and value != MULTICLASS[0]:
-                raise ValueError(f"a session cannot train with multiclass={value!r}; use fit")
             if name not in ("order", "multiclass"):
                 (params.setdefault(over[0], {}) if over else params)[last] = scalar(value)
         every = np.arange(len(self.classes_))
@@ -379,6 +377,8 @@ class _OnLine(_Classifier):
         order = every if len(every) == 2 else dict.fromkeys([*codes.tolist(), *every.tolist()])
         classes = [str(label) for label in self._labels(np.array(list(order)))]
         body: dict[str, Any] = {"learner": {"name": self._learner, "params": params}, "seed": self._seed()}
+        if len(every) > 2 and self._params().get("multiclass"):
+            body["multiclass"] = self._params()["multiclass"]
         if self.is_sparse_:
             body.update(n=X.shape[1], classes=classes, values="real" if self.numbers == "real" else "boolean")
         else:
@@ -418,7 +418,7 @@ class AveragedPerceptron(_OnLine):
 
     def __init__(
         self, *,
-        bias: bool = True, eta: float = 1, order: str = "cyclic", multiclass: str = "one-vs-rest",
+        bias: bool = True, eta: float = 1, order: str = "shuffled", multiclass: str = "one-vs-rest",
         numbers: str = "real", bins: int = 8, max_passes: int | None = 10, random_state: Any = None,
     ) -> None:
         self.bias, self.eta, self.order, self.multiclass = bias, eta, order, multiclass

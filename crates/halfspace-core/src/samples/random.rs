@@ -84,7 +84,7 @@ pub(super) const PLURALITY: Sample = Sample {
     description: "m rows of n fair bits, each the vote of a voter for the own party: red, green and blue in turns. The \
                   class is the party with the most votes, and the first of several.",
     source: "A committee of three half-spaces tells the classes apart jointly, but no half-space tells one class from \
-             both others if all rows occur and n > 5.",
+             both others if all rows occur and n > 8.",
     classes: &["red", "green", "blue"],
     parameters: &["n", "m", "noise", "seed"],
     learner: kernel_perceptron::ENTRY.name,

@@ -12,6 +12,7 @@ use halfspace_core::learners::catalogue::{self, CATALOGUE};
 use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::bound::Bound;
 use halfspace_core::learners::engine::check::check;
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::entry::{LearnerEntry, Setup};
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::input::Input;
@@ -57,6 +58,7 @@ struct Disturbed {
     order: Order,
     may_break_off: bool,
     batch_remaining: u64,
+    is_additive: bool,
 }
 
 impl Disturbed {
@@ -173,7 +175,7 @@ impl OnlineRule for Disturbed {
         Some(self)
     }
     fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
-        self.online().as_member()?;
+        self.is_additive = self.online().as_member()?.is_additive();
         Some(self)
     }
 }
@@ -183,6 +185,9 @@ impl MemberRule for Disturbed {
         called();
         let member = self.online().as_member().expect("asked for before");
         member.decide(block, row, stop)
+    }
+    fn is_additive(&self) -> bool {
+        self.is_additive
     }
 }
 
@@ -214,6 +219,7 @@ fn disturbed(setup: &mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError> {
         order: Order::Cyclic,
         may_break_off: false,
         batch_remaining: 0,
+        is_additive: false,
     }))
 }
 
@@ -424,15 +430,25 @@ fn checkpointed_committees_of_three_classes_equal_undisturbed_runs() {
         assume: None,
     }];
     let mut went_on = 0;
-    for name in ["perceptron", "winnow", "kernel-perceptron"] {
+    let learners = [
+        "perceptron",
+        "averaged-perceptron",
+        "winnow",
+        "kernel-perceptron",
+    ];
+    for (name, multiclass) in learners.into_iter().flat_map(|name| {
+        [Multiclass::OneVsRest, Multiclass::Joint].map(|multiclass| (name, multiclass))
+    }) {
         let entry = entry_of(name);
         for settings in settings(entry) {
             let task = Task {
                 classes: 3,
+                multiclass,
                 ..task(entry, &settings)
             };
             if fits(&task, inputs[0]) {
-                went_on += assert_goes_on(&task, &inputs, &format!("{name} {settings:?}"));
+                let context = format!("{name} {multiclass:?} {settings:?}");
+                went_on += assert_goes_on(&task, &inputs, &context);
             }
         }
     }

@@ -59,10 +59,10 @@ impl Kept {
 
     /// Bytes that a run keeps at most.
     pub(crate) fn bytes_max(examples: u64, members: usize) -> u64 {
-        // An entry of an ordered set takes up to three times the space of its number.
+        // A set of one row has a node of 56 bytes, and larger ones take less for each.
         let listed = match members {
             1 => 0,
-            _ => 12 * ROWS_MAX + members * size_of::<BTreeSet<u32>>(),
+            _ => 56 * ROWS_MAX + members * size_of::<BTreeSet<u32>>(),
         };
         examples / 8 + listed as u64
     }
@@ -79,12 +79,16 @@ impl Kept {
         let Some(members) = &mut self.members else {
             return;
         };
+        let mut listed: usize = members.iter().map(BTreeSet::len).sum();
         for (code, mask) in &block.members {
-            let rows = ones(*mask).map(|at| stream.row(place + at) as u32);
-            members[*code as usize].extend(rows);
-        }
-        if members.iter().map(BTreeSet::len).sum::<usize>() > ROWS_MAX {
-            self.members = None;
+            let own = &mut members[*code as usize];
+            listed -= own.len();
+            own.extend(ones(*mask).map(|at| stream.row(place + at) as u32));
+            listed += own.len();
+            if listed > ROWS_MAX {
+                self.members = None;
+                return;
+            }
         }
     }
 

@@ -79,8 +79,8 @@ pub(crate) fn report(
                  hyperplane count as errors"
             ),
             false => format!(
-                "the last weights made no mistake in the last pass; the hypothesis is another and \
-                 is wrong on {errors} examples"
+                "the last weights made no mistake in the last pass, but the answer is another \
+                 hypothesis, with {errors} training errors"
             ),
         });
     }

@@ -211,8 +211,11 @@ impl RunState {
         let rows = first..first + readable as usize;
         let learnt = rule.learn(block, rows, mistakes_left, &run.stop, &mut self.random);
         let step = match learnt.end == first {
-            // The rule broke off, or a limit left nothing to read.
-            true => self.look_outside(run).and_then(|()| self.check_limits()),
+            // The rule broke off, refused to begin, or a limit left nothing to read.
+            true => self
+                .look_outside(run)
+                .and_then(|()| self.settle(learnt.last))
+                .and_then(|()| self.check_limits()),
             false => self.count_learnt(first, &learnt),
         };
         (learnt, step)

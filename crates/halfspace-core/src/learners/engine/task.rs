@@ -198,9 +198,32 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
     };
     let rule = match members {
         1 => member(0)?,
-        _ => committee(task, (0..members).map(member).collect::<Result<_, _>>()?)?,
+        _ => {
+            let members = (0..members).map(member).collect::<Result<Vec<_>, _>>()?;
+            check_alike(starts, &members).map_err(TaskError::WrongStart)?;
+            committee(task, members)?
+        }
     };
     Ok((rule, random))
+}
+
+/// Checks that the members of a committee that starts from a model can be compared. A start of whole weights makes
+/// another kind of member than one of fractions.
+fn check_alike(starts: Option<&[Hypothesis]>, members: &[Box<dyn Rule>]) -> Result<(), String> {
+    if starts.is_none() {
+        return Ok(());
+    }
+    let all: Vec<Predictor> = members.iter().map(|member| member.last()).collect();
+    let mut hypotheses = all.iter().flat_map(Predictor::members);
+    let first = hypotheses.next();
+    match first.is_none_or(|first| hypotheses.all(|other| other.is_like(first))) {
+        true => Ok(()),
+        false => Err(
+            "with these parameters some classes start from whole multiples of eta and others do not, so their scores \
+             have no common scale"
+                .to_owned(),
+        ),
+    }
 }
 
 fn committee(task: &Task, members: Vec<Box<dyn Rule>>) -> Result<Box<dyn Rule>, TaskError> {

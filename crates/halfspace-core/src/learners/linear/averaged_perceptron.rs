@@ -7,18 +7,21 @@
 //!
 //! After T examples the sum of all weights is T w - u, where w are the last weights and u is the sum of the updates,
 //! each times the number of examples before its own (H. Daumé III, 2006). On Boolean data both are whole numbers, so
-//! the answer is exact: whole weights in the unit eta / T.
+//! the weights are whole in the unit eta / T and decisions are exact. Only the unit is rounded, to a double.
 //!
 //! Mistakes, and the bounds on them, belong to the last weights, which are those of `perceptron`. The mean also moves
 //! after correct examples: it is not conservative, and the mistaken examples repeat it only together with the numbers
-//! of examples before each.
+//! of examples before each. A member of a committee goes on as long as any other member, so its mean is over the
+//! examples of the whole run.
+//!
+//! The mean of a run through data that are sorted by their labels would be that of extremes, so the order is shuffled.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
 //! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
 //! | `eta` | 1 | the learning rate; from weights 0 it only scales the weights |
-//! | `order` | cyclic | the order of the data, or a new order per pass |
+//! | `order` | shuffled | a new order per pass, or the order of the data |
 //! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
 //!
 //! ```
@@ -54,7 +57,6 @@ use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay,
 };
-use crate::learners::engine::parameters::{Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
@@ -63,19 +65,11 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{IntegerWeights, LinearWeights, RealWeights};
-use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING, order};
+use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
+use crate::learners::linear::sbpi::{ORDER, order};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
-
-pub const ORDER: Parameter = Parameter {
-    name: "order",
-    kind: ParameterKind::Choice {
-        options: &["cyclic", "shuffled"],
-        default: "cyclic",
-    },
-    description: "The order of examples: the order of the data, or a new random order per pass.",
-};
 
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "averaged-perceptron",
@@ -350,5 +344,125 @@ impl MemberRule for AveragedPerceptron {
 
     fn is_additive(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::catalogue::find;
+    use crate::learners::engine::check::check;
+    use crate::learners::engine::committee::Multiclass;
+    use crate::learners::engine::input::{Input, TaskError};
+    use crate::learners::engine::outcome::RunOutcome;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::random::Seed;
+    use crate::learners::engine::run::RunLimits;
+    use crate::learners::engine::session::{Session, SessionEnd, SessionPlan};
+    use crate::learners::engine::task::Task;
+    use crate::learners::engine::train::train;
+    use crate::learners::linear::linear_weights::Reading;
+    use crate::learners::sample::classes::ClassCodes;
+    use crate::learners::sample::data::{Data, Features, Labels};
+
+    use super::*;
+
+    fn task(params: &Value, classes: usize) -> Task {
+        let params = params.as_object().expect("an object");
+        Task {
+            classes,
+            parameters: Parameters::from_json(ENTRY.parameters, params).expect("parameters"),
+            limits: RunLimits {
+                max_passes: Some(1_000),
+                ..RunLimits::default()
+            },
+            ..Task::of(find(ENTRY.name).expect("listed"), Seed(1))
+        }
+    }
+
+    /// Eight examples of one bit, whose classes contradict each other.
+    fn data(classes: usize) -> Data {
+        let mut bits = BitMatrix::new(1);
+        (0..8).for_each(|row| bits.push_row(&[row % 2]));
+        let plane = |text: &[u8]| BitVector::from_bit_string(text).expect("bits");
+        let labels = match classes {
+            2 => Labels::of_signs(plane(b"00110011")),
+            _ => Labels::Labelled(ClassCodes::of_planes(vec![
+                plane(b"00110000"),
+                plane(b"00001111"),
+            ])),
+        };
+        Data::new(Features::Boolean(bits), labels)
+    }
+
+    fn run(task: &Task, data: &Data) -> RunOutcome {
+        let input = Input::Sample { data, assume: None };
+        check(task, input, u64::MAX).expect("a task");
+        train(task, input, &Run::default()).expect("an end")
+    }
+
+    #[test]
+    fn averaged_runs_end_before_their_sums_leave_the_range() {
+        for classes in [2, 3] {
+            // The sum of so large a weight reaches 2^40 after about a thousand examples.
+            let outcome = run(&task(&json!({"initial": 1e9}), classes), &data(classes));
+            assert_eq!(outcome.termination.reason, Reason::Limit(SUMS_MAX));
+            assert!(
+                (500..1_100).contains(&outcome.counts.examples),
+                "{:?}",
+                outcome.counts
+            );
+            // 10^12 units of 0.001 are a weight, but not one to be added up.
+            let params = json!({"initial": 1e9, "eta": 0.001});
+            let outcome = run(&task(&params, classes), &data(classes));
+            assert_eq!(outcome.termination.reason, Reason::Limit(SUMS_MAX));
+            assert!(outcome.counts.examples <= 1, "{:?}", outcome.counts);
+        }
+    }
+
+    #[test]
+    fn averaged_session_ends_if_it_cannot_begin() {
+        let mut task = task(&json!({"initial": 1e9, "eta": 0.001}), 2);
+        task.limits.max_passes = None;
+        let plan = SessionPlan {
+            task,
+            n: 1,
+            real: false,
+            assume: None,
+        };
+        let mut session = Session::new(plan).expect("a session");
+        let answers = session.learn(&data(2), &Run::default()).expect("an end");
+        assert!(answers.is_empty());
+        assert_eq!(session.end(), Some(&SessionEnd::Limit(SUMS_MAX.to_owned())));
+    }
+
+    #[test]
+    fn committee_refuses_starts_without_a_common_scale() {
+        let whole = IntegerWeights::new(Reading::Signed, vec![2], Some(0));
+        let tenths = |count| {
+            let weights = IntegerWeights::new(Reading::Signed, vec![count], Some(1));
+            LinearWeights::Integer(weights.of_unit(Unit::new(0.1).expect("positive")))
+        };
+        let members = [LinearWeights::Integer(whole), tenths(3), tenths(-7)];
+        let members = members.map(Hypothesis::Linear).to_vec();
+        for multiclass in [Multiclass::OneVsRest, Multiclass::Joint] {
+            let task = Task {
+                multiclass,
+                start: Some(Arc::new(Predictor::Committee(members.clone()))),
+                ..task(&json!({}), 3)
+            };
+            let (data, assume) = (data(3), None);
+            let input = Input::Sample {
+                data: &data,
+                assume,
+            };
+            match check(&task, input, u64::MAX) {
+                Err(TaskError::WrongStart(detail)) => assert!(detail.contains("common scale")),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 }

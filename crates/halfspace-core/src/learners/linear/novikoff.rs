@@ -1,12 +1,12 @@
 //! Novikoff's bound on the mistakes of a run, computed from a separator u: R^2 |u|^2 / xi^2 with R = max |x| and xi =
 //! min y <u, x>, including the bias coordinate. With integer weights, bound and mistakes are compared in integers.
 //!
-//! From first weights w_0 other than 0, a run with the rate eta makes at most 2 |w_0| |u| / (eta xi) mistakes more. For
-//! the proof, let u have length 1 and k mistakes lead to w. Then k eta xi - |w_0| <= <u, w> <= |w|, and |w|^2 is at most
-//! |w_0|^2 + k eta^2 R^2. Squaring the first and dividing by k eta^2 xi^2 gives the sum.
+//! From first weights w_0 other than 0, a run with the rate eta makes at most 2 |w_0| |u| / (eta xi) mistakes more.
+//! For the proof, let u have length 1 and k mistakes lead to w. Then k eta xi - |w_0| <= <u, w> <= |w|, and |w|^2 is
+//! at most |w_0|^2 + k eta^2 R^2. Squaring the first and dividing by k eta^2 xi^2 gives the sum.
 //!
-//! Any strict separator u bounds the mistakes of any run. But the final weights of a run classify a score of
-//! 0 as positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
+//! Any strict separator u bounds the mistakes of any run. But the final weights of a run classify a score of 0 as
+//! positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
 //! copy of the weights learns on, also from products of 0, until it separates strictly. It gives up after 2 p + 10
 //! passes if the run made p. The counts of the run do not include these passes.
 

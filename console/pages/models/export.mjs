@@ -89,7 +89,7 @@ function ReceiptPanel({ model, name }) {
   const recipe = receiptOf(model.id);
   const receipt = useText(recipe);
   return html`<${Panel} title="Receipt of the training" actions=${html`<${CopyRecipe} recipe=${recipe} />`}>
-    <p class="muted">The receipt names the mistaken examples. These examples alone reproduce the training.</p>
+    <p class="muted">The receipt lists the mistaken examples, from which the training can be repeated.</p>
     ${isCode(receipt.error, "inexpressible") ? html`<p role="status">${receipt.error?.message}</p>`
       : html`<${Loaded} resource=${receipt}>${(/** @type {string} */ text) => html`<${ReceiptView} text=${text} name=${name} />`}<//>`}
   <//>`;
@@ -101,8 +101,9 @@ function ReceiptView({ text, name }) {
   const receipt = JSON.parse(text);
   const file = `${name}-receipt.json`;
   const isGenerated = receipt.data.kind === "generated";
+  const kept = new Set(receipt.members.flatMap((member) => member.kept));
   const command = `halfspace verify ${file}${isGenerated ? "" : " data.csv"}`;
-  return html`<p>${number(receipt.kept.length)} of ${number(receipt.examples)} examples are kept. The run made ${number(receipt.mistakes)} mistakes.</p>
+  return html`<p>${number(kept.size)} of ${number(receipt.examples)} examples are kept. The run made ${number(receipt.mistakes)} mistakes.</p>
     <div class="row"><button onClick=${() => download(file, "application/json", text)}>Download ${file}</button></div>
     <p>Verify the receipt with a second implementation of the learners${isGenerated ? "" : html`. Replace <code>data.csv</code> by the file of the training`}:</p>
     <div class="row"><code class="command">${command}</code><${CopyButton} label="Copy the command" text=${() => command} /></div>

@@ -73,11 +73,12 @@ function ModelFile({ model, name }) {
 
 /** @param {{model: Model, name: string}} props */
 function Weights({ model, name }) {
-  const hasWeights = model.kind === "linear" || model.kind === "binary-weights";
+  const first = model.hypothesis.kind === "committee" ? model.hypothesis.members[0] : model.hypothesis;
+  const hasWeights = first?.kind === "linear" || first?.kind === "binary-weights";
   const recipe = { operation: "get_model_weights", arguments: [model.id], path: `v1/models/${model.id}/weights.npy` };
   const saving = useAction(async (abort) => download(`${name}.npy`, "application/x-npy", await (await send(recipe, abort)).blob()));
   return html`<${Panel} title="As a NumPy array" actions=${hasWeights && html`<${CopyRecipe} recipe=${recipe} />`}>
-    ${hasWeights ? html`<p class="muted">One exact weight per feature, and the bias last if the model has one.</p>
+    ${hasWeights ? html`<p class="muted">One weight per feature, and the bias last if the model has one; with more than two classes, a row for each.</p>
       <div><button disabled=${saving.isRunning} onClick=${saving.start}>Download ${name}.npy</button></div>
       <${Fault} error=${saving.error} />`
       : html`<p class="muted">This kind of hypothesis has no weight per feature. Only linear models and binary weights have an array.</p>`}

@@ -43,7 +43,7 @@
 //! let input = Input::Sample { data: &data, assume: None };
 //! let task = Task::of(find("averaged-perceptron").expect("listed"), Seed(1));
 //! let outcome = train(&task, input, &Run::default()).expect("an end");
-//! assert_eq!(outcome.training.expect("counted").errors, 0);
+//! // The bound is that of the weights that are averaged.
 //! assert_eq!(outcome.bound.expect("Novikoff's").respected, Some(true));
 //! ```
 

@@ -57,13 +57,23 @@ impl BoundedWeights {
         self.threshold
     }
 
-    /// The prediction for one row, with its score. Boolean features count as 0 and 1.
+    /// The prediction for one row, with its score.
     pub fn decide(&self, block: &Block<'_>, row: usize) -> Decision {
+        self.score(block, row).into()
+    }
+
+    /// Whether the prediction for one row is +1.
+    pub fn is_positive(&self, block: &Block<'_>, row: usize) -> bool {
+        self.score(block, row) >= 0.0
+    }
+
+    /// The score of one row. Boolean features count as 0 and 1.
+    fn score(&self, block: &Block<'_>, row: usize) -> f64 {
         let mut sum = 0.0;
         for_each_active(block, row, |j, x| {
             sum += (self.weights[j] - self.inhibition) * x
         });
-        Decision::from(sum / self.weights.len() as f64 - self.threshold)
+        sum / self.weights.len() as f64 - self.threshold
     }
 
     /// Whether every feature of a row is 0.
@@ -89,7 +99,7 @@ impl BoundedWeights {
     /// The mask of the rows of a block on which the prediction is wrong.
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         (0..block.rows()).fold(0, |mask, row| {
-            let predicted = self.decide(block, row).is_positive();
+            let predicted = self.is_positive(block, row);
             mask | u64::from(predicted != block.is_positive(row)) << row
         })
     }

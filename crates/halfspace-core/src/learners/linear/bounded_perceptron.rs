@@ -303,7 +303,7 @@ impl OnlineRule for BoundedPerceptron {
         mut rows: Range<usize>,
         _: &StopFlag,
     ) -> Option<usize> {
-        rows.find(|&row| self.weights.decide(block, row).is_positive() != block.is_positive(row))
+        rows.find(|&row| self.weights.is_positive(block, row) != block.is_positive(row))
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {

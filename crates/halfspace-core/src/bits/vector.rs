@@ -16,6 +16,15 @@ pub const fn last_word_mask(n: usize) -> u64 {
     }
 }
 
+/// Returns the places of the bits of a word that are 1, ascending from 0.
+pub fn ones_of(mut word: u64) -> impl Iterator<Item = usize> + Clone {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(place)
+    })
+}
+
 /// A vector of `n` bits. Coordinate `j` (from 0) is bit `j % 64` of word `j / 64`.
 ///
 /// Invariant: the unused high bits of the last word are zero, so equal vectors have equal words.
@@ -116,6 +125,12 @@ impl BitVector {
     pub fn ones(&self) -> u64 {
         let ones = self.words.iter().map(|word| word.count_ones());
         ones.map(u64::from).sum()
+    }
+
+    /// Returns the coordinates that are 1, ascending from 0.
+    pub fn places(&self) -> impl Iterator<Item = usize> + Clone {
+        let words = (0..).step_by(WORD_BITS).zip(&self.words);
+        words.flat_map(|(first, word)| ones_of(*word).map(move |place| first + place))
     }
 
     /// Inverts coordinate `j`, from 0.

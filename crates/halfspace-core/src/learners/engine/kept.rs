@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bits::BitVector;
+use crate::bits::{BitVector, ones_of};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Learnt;
 use crate::learners::sample::source::Stream;
@@ -38,15 +38,6 @@ impl KeptInBlock {
     }
 }
 
-/// The positions of the ones in a mask.
-fn ones(mut mask: u64) -> impl Iterator<Item = u64> {
-    std::iter::from_fn(move || {
-        let at = (mask != 0).then(|| u64::from(mask.trailing_zeros()))?;
-        mask &= mask - 1;
-        Some(at)
-    })
-}
-
 impl Kept {
     /// Keeps nothing yet of `examples`. `members` is 1 for two classes.
     pub(crate) fn new(examples: usize, members: usize) -> Self {
@@ -72,8 +63,9 @@ impl Kept {
         if stream.is_in_order() {
             self.all.set_word_from(place as usize, block.all);
         } else {
-            for at in ones(block.all) {
-                self.all.set(stream.row(place + at) as usize, true);
+            for at in ones_of(block.all) {
+                let row = stream.row(place + at as u64);
+                self.all.set(row as usize, true);
             }
         }
         let Some(members) = &mut self.members else {
@@ -83,7 +75,7 @@ impl Kept {
         for (code, mask) in &block.members {
             let own = &mut members[*code as usize];
             listed -= own.len();
-            own.extend(ones(*mask).map(|at| stream.row(place + at) as u32));
+            own.extend(ones_of(*mask).map(|at| stream.row(place + at as u64) as u32));
             listed += own.len();
             if listed > ROWS_MAX {
                 self.members = None;
@@ -104,14 +96,7 @@ impl Kept {
         match members.is_empty() {
             false => Some(members.iter().map(own).collect()),
             true if self.all.ones() > ROWS_MAX as u64 => None,
-            true => {
-                let words = (0..).step_by(64).zip(self.all.words());
-                Some(vec![
-                    words
-                        .flat_map(|(first, word)| ones(*word).map(move |at| first + at))
-                        .collect(),
-                ])
-            }
+            true => Some(vec![self.all.places().map(|row| row as u64).collect()]),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::winnow::winnow_weights::{active, ones};
+use crate::learners::winnow::winnow_weights::active;
 
 /// The largest number of active features in an example, whose cube takes 64 MiB. After the projection of the support,
 /// the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
@@ -324,7 +324,7 @@ fn sum_over_supersets(cube: &mut [i32], stop: &StopFlag) {
 
 /// The active features of an example in the form that [`KernelWinnowWeights::add`] expects.
 pub fn active_features(example: &BitVector) -> Vec<u32> {
-    ones(example).map(|feature| feature as u32).collect()
+    example.places().map(|feature| feature as u32).collect()
 }
 
 #[cfg(test)]

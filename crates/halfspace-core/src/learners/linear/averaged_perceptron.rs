@@ -49,7 +49,7 @@
 
 use std::ops::Range;
 
-use crate::bits::BLOCK_ROWS;
+use crate::bits::{BLOCK_ROWS, ones_of};
 
 use crate::learners::arithmetic::unit::{INTEGER_WEIGHT_MAX, Unit};
 use crate::learners::decision::Decision;
@@ -64,7 +64,9 @@ use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::linear::linear_weights::{IntegerWeights, LinearWeights, RealWeights};
+use crate::learners::linear::linear_weights::{
+    IntegerWeights, LinearScratch, LinearWeights, RealWeights,
+};
 use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
 use crate::learners::linear::sbpi::{ORDER, order};
 use crate::learners::predictor::Predictor;
@@ -114,6 +116,8 @@ struct AveragedPerceptron {
     perceptron: Perceptron,
     /// u: the sum of the updates, each times the number of examples before its own.
     early: LinearWeights,
+    /// Memory for the row of an update.
+    scratch: LinearScratch,
     /// T: the number of examples so far.
     presented: u64,
     /// How many more examples can be presented before the sums must be looked at.
@@ -124,6 +128,7 @@ impl AveragedPerceptron {
     fn new(perceptron: Perceptron) -> Self {
         let mut own = Self {
             early: zeros(perceptron.weights()),
+            scratch: perceptron.weights().scratch(),
             perceptron,
             presented: 0,
             unchecked: 0,
@@ -188,9 +193,9 @@ impl AveragedPerceptron {
     fn note(&mut self, block: &Block<'_>, row: usize, before: u64) {
         let sign = if block.is_positive(row) { 1.0 } else { -1.0 };
         let amount = sign * self.perceptron.step() * before as f64;
-        let mut scratch = self.early.scratch();
+        let (early, scratch) = (&mut self.early, &mut self.scratch);
         // The weights stay so far within the range of f64 that no such sum can leave it.
-        let _ = self.early.add(block, row, (amount, 1.0), &mut scratch);
+        let _ = early.add(block, row, (amount, 1.0), scratch);
     }
 }
 
@@ -226,6 +231,7 @@ impl Rule for AveragedPerceptron {
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.perceptron.start_from(hypothesis)?;
         self.early = zeros(self.perceptron.weights());
+        self.scratch = self.early.scratch();
         self.unchecked = self.headroom();
         Ok(())
     }
@@ -314,7 +320,7 @@ impl OnlineRule for AveragedPerceptron {
         let mut learnt = self
             .perceptron
             .learn(block, rows, mistakes_max, stop, random);
-        for row in (start..learnt.end).filter(|row| learnt.updated >> row & 1 == 1) {
+        for row in ones_of(learnt.updated) {
             self.note(block, row, self.presented + (row - start) as u64);
         }
         if let Some(limit) = self.presented((learnt.end - start) as u64) {

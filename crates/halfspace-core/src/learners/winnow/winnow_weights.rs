@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::bits::{self, BitVector, last_word_mask, words_for};
+use crate::bits::{self, last_word_mask, words_for};
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
@@ -201,7 +201,7 @@ impl WinnowWeights {
         let (n, complements) = (self.n, self.has_complements());
         let mut changed = 0;
         for (first, word) in active_words(row, n, complements) {
-            for feature in places(first, word) {
+            for feature in bits::ones_of(word).map(|place| first + place) {
                 if !self.change_feature(feature, by, table) {
                     for feature in active(row, n, complements).take(changed) {
                         self.change_feature(feature, -by, table);
@@ -246,7 +246,8 @@ impl WinnowWeights {
 /// The positions of the active features of a row of `n` bits. With `complements`, also `n` plus the position of each
 /// zero.
 pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
-    active_words(row, n, complements).flat_map(|(first, word)| places(first, word))
+    let words = active_words(row, n, complements);
+    words.flat_map(|(first, word)| bits::ones_of(word).map(move |place| first + place))
 }
 
 /// The words of the active features of a row: see [`active`]. Bit `j` of a word stands for the feature `first + j`.
@@ -266,20 +267,6 @@ fn active_words(
         };
         (n + at * bits::WORD_BITS, !word & in_use)
     }))
-}
-
-/// The positions of the ones of a word whose first bit has the position `first`.
-fn places(first: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
-    std::iter::from_fn(move || {
-        let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
-        word &= word - 1;
-        Some(first + place)
-    })
-}
-
-/// The positions of the ones of a vector, counted from 0.
-pub fn ones(vector: &BitVector) -> impl Iterator<Item = usize> + Clone {
-    active(vector.words(), vector.n(), false)
 }
 
 #[cfg(test)]

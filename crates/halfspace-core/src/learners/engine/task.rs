@@ -213,12 +213,10 @@ fn check_alike(starts: Option<&[Hypothesis]>, members: &[Box<dyn Rule>]) -> Resu
     if starts.is_none() {
         return Ok(());
     }
-    let all: Vec<Predictor> = members.iter().map(|member| member.last()).collect();
-    let mut hypotheses = all.iter().flat_map(Predictor::members);
-    let first = hypotheses.next();
-    match first.is_none_or(|first| hypotheses.all(|other| other.is_like(first))) {
-        true => Ok(()),
-        false => Err(
+    let hypotheses = members.iter().map(|member| member.last().into_members());
+    match Predictor::committee(hypotheses.flatten().collect()) {
+        Some(_) => Ok(()),
+        None => Err(
             "with these parameters some classes start from whole multiples of eta and others do not, so their scores \
              have no common scale"
                 .to_owned(),

@@ -15,7 +15,7 @@ use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{LinearScore, LinearWeights};
 use crate::learners::linear::novikoff::{
-    is_positive, norm_squared, smaller, unknown, weights_squared,
+    is_positive, norm_squared, smaller, squares, unknown, weights_squared,
 };
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::source::Stream;
@@ -105,9 +105,9 @@ fn of_gap(
             (ratio(&numerator, &denominator).0, respected)
         }
         LinearScore::Real(gap) => {
-            let of_member = |member: &LinearWeights| {
-                let (weights, bias) = member.numbers();
-                weights.iter().chain(&bias).map(|w| w * w).sum::<f64>()
+            let of_member = |member: &LinearWeights| match member {
+                LinearWeights::Real(own) => squares(own),
+                LinearWeights::Integer(_) => unreachable!("scores of whole weights are whole"),
             };
             let norm_squared: f64 = members.iter().map(of_member).sum();
             let value = on_whole_numbers(2.0 * radius_squared * norm_squared / (gap * gap));

@@ -72,8 +72,8 @@ impl Start {
     }
 }
 
-/// |w|^2 with the bias.
-fn squares(weights: &RealWeights) -> f64 {
+/// |w|^2 with the bias, of real weights.
+pub(super) fn squares(weights: &RealWeights) -> f64 {
     let components = weights.weights().iter().copied().chain(weights.bias());
     components.map(|w| w * w).sum()
 }

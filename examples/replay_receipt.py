@@ -250,26 +250,26 @@ class Committee:
         self.rules = [LEARNERS[receipt["learner"]](receipt, n) for _ in self.classes]
         self.mistakes, self.mistaken = [0] * len(self.rules), [set() for _ in self.rules]
 
-    def predict(self, x):
+    def predicted(self, scores):
         """The name of the first class with the largest score. With one rule, its class or any other."""
-        scores = [rule.score(x) for rule in self.rules]
         if len(scores) == 1:
             return self.classes[0] if scores[0] >= 0 else None
         return self.classes[scores.index(max(scores))]
 
     def is_wrong(self, x, label):
-        predicted = self.predict(x)
-        return (predicted == self.classes[0]) != (label == self.classes[0]) if len(self.rules) == 1 else predicted != label
+        predicted = self.predicted([rule.score(x) for rule in self.rules])
+        return predicted != (label if label in self.classes else None)
 
     def learn(self, row, x, label):
-        predicted, is_wrong = self.predict(x), self.is_wrong(x, label)
-        for place, (name, rule) in enumerate(zip(self.classes, self.rules)):
-            own = (rule.score(x) >= 0) != (name == label)
-            if is_wrong and name in (label, predicted) if self.is_joint else own:
-                rule.learn(x, 1 if name == label else -1)
+        scores = [rule.score(x) for rule in self.rules]
+        predicted, label = self.predicted(scores), label if label in self.classes else None
+        for place, (name, score) in enumerate(zip(self.classes, scores)):
+            own = (score >= 0) != (name == label)
+            if predicted != label and name in (label, predicted) if self.is_joint else own:
+                self.rules[place].learn(x, 1 if name == label else -1)
                 self.mistakes[place] += 1
                 self.mistaken[place].add(row)
-        return is_wrong
+        return predicted != label
 
     def each(self, call, *values):
         for rule in self.rules:

@@ -11,6 +11,7 @@ use crate::receipt::Receipt;
 pub struct Committee {
     /// One rule for two classes, and one per class for more.
     members: Vec<Box<dyn Learner>>,
+    /// Whether the rules learn from wrong predictions of the committee. So does the only rule of two classes.
     is_joint: bool,
 }
 
@@ -27,7 +28,7 @@ impl Committee {
         }
         Ok(Self {
             members: (0..members).map(rule).collect::<Result<_, _>>()?,
-            is_joint: receipt.multiclass == Some(Multiclass::Joint),
+            is_joint: receipt.multiclass != Some(Multiclass::OneVsRest),
         })
     }
 
@@ -48,9 +49,10 @@ impl Committee {
             .for_each(|rule| rule.shown(presented));
     }
 
-    /// Learns from an example of this class. Returns the places of the rules that were mistaken.
-    pub fn learn(&mut self, example: &Example, class: u32) -> Vec<usize> {
-        let (predicted, is_alone) = (self.predict(example), self.members.len() == 1);
+    /// Learns from an example of this class, for which `predicted` was predicted. Returns the places of the rules that
+    /// were mistaken.
+    pub fn learn(&mut self, example: &Example, class: u32, predicted: u32) -> Vec<usize> {
+        let is_alone = self.members.len() == 1;
         let mut mistaken = Vec::new();
         for (place, rule) in self.members.iter_mut().enumerate() {
             let code = if is_alone { 1 } else { place as u32 };

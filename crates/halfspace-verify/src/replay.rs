@@ -198,8 +198,9 @@ fn replay(
             let (example, class) = &kept[row];
             if left > 0 {
                 rules.shown(before + place);
-                mistakes += u64::from(rules.predict(example) != *class);
-                for member in rules.learn(example, *class) {
+                let predicted = rules.predict(example);
+                mistakes += u64::from(predicted != *class);
+                for member in rules.learn(example, *class, predicted) {
                     let (count, rows) = &mut learnt[member];
                     *count += 1;
                     rows.insert(*row);

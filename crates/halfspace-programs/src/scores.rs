@@ -95,18 +95,26 @@ pub(super) fn scores(members: &[Hypothesis]) -> Result<Scores, Stop> {
     if is_dense {
         memory::need((numbers * (size_of::<BigInt>() + 2 * size_of::<u64>())) as u64)?;
     }
-    let winnows: Vec<&WinnowWeights> = members.iter().filter_map(as_winnow).collect();
-    let kernels: Vec<&KernelExpansion> = members.iter().filter_map(as_kernel).collect();
-    let monomials: Vec<&KernelWinnowWeights> = members.iter().filter_map(as_monomials).collect();
     Ok(match &members[0] {
-        Hypothesis::Winnow(_) => Scores::Sum(winnow(&winnows)?),
-        Hypothesis::Kernel(first) => Scores::Kernel(kernel(first, &kernels)?),
-        Hypothesis::KernelWinnow(first) => Scores::Monomials(self::monomials(first, &monomials)?),
+        Hypothesis::Winnow(_) => Scores::Sum(winnow(&all(members, as_winnow))?),
+        Hypothesis::Kernel(_) => Scores::Kernel(kernel(&all(members, as_kernel))?),
+        Hypothesis::KernelWinnow(_) => Scores::Monomials(monomials(&all(members, as_monomials))?),
         Hypothesis::Linear(LinearWeights::Real(_)) | Hypothesis::Bounded(_) => reals(members),
         Hypothesis::Linear(LinearWeights::Integer(_)) | Hypothesis::BinaryWeights(_) => {
-            Scores::Sum(members.iter().filter_map(sum).collect())
+            Scores::Sum(members.iter().map(sum).collect())
         }
     })
+}
+
+/// What cannot be: the members of a committee have comparable scores.
+const ONE_KIND: &str = "members of one kind";
+
+fn all<'m, K>(
+    members: &'m [Hypothesis],
+    of: impl Fn(&'m Hypothesis) -> Option<&'m K>,
+) -> Vec<&'m K> {
+    let own = |member| of(member).expect(ONE_KIND);
+    members.iter().map(own).collect()
 }
 
 fn as_winnow(member: &Hypothesis) -> Option<&WinnowWeights> {
@@ -131,11 +139,11 @@ fn as_monomials(member: &Hypothesis) -> Option<&KernelWinnowWeights> {
 }
 
 /// The sum of a member with whole weights.
-fn sum(member: &Hypothesis) -> Option<Sum> {
+fn sum(member: &Hypothesis) -> Sum {
     match member {
         Hypothesis::BinaryWeights(weights) => {
             let sign = |at| BigInt::from(if weights.get(at) { 1 } else { -1 });
-            Some(signed_sum((0..weights.n()).map(sign).collect()))
+            signed_sum((0..weights.n()).map(sign).collect())
         }
         Hypothesis::Linear(LinearWeights::Integer(own)) => {
             let weights = own.weights().iter().map(|&weight| weight.into()).collect();
@@ -147,9 +155,9 @@ fn sum(member: &Hypothesis) -> Option<Sum> {
                 },
             };
             sum.constant += own.bias().unwrap_or(0);
-            Some(sum)
+            sum
         }
-        _ => None,
+        _ => unreachable!("{ONE_KIND}"),
     }
 }
 
@@ -172,7 +180,7 @@ fn reals(members: &[Hypothesis]) -> Scores {
                 scores.weights.push(excess.collect());
                 scores.offsets.push(-own.threshold());
             }
-            _ => {}
+            _ => unreachable!("{ONE_KIND}"),
         }
     }
     Scores::Real(scores)
@@ -251,13 +259,12 @@ fn nets(vectors: impl Iterator<Item = (Vec<u32>, i64)>) -> Result<Vec<Support>, 
     Ok(nets.into_iter().filter(|(_, net)| *net != 0).collect())
 }
 
-fn kernel(first: &KernelExpansion, members: &[&KernelExpansion]) -> Result<KernelScores, Stop> {
-    let kernel = first.kernel();
+fn kernel(members: &[&KernelExpansion]) -> Result<KernelScores, Stop> {
+    let kernel = members[0].kernel();
     let support = |expansion: &&KernelExpansion| {
         nets((0..expansion.len()).map(|at| {
             let row = expansion.support().row(at);
-            let ones = (0..row.n()).filter(|&place| row.get(place));
-            let ones = ones.map(|place| place as u32).collect();
+            let ones = row.places().map(|place| place as u32).collect();
             (ones, if expansion.is_positive(at) { 1 } else { -1 })
         }))
     };
@@ -306,10 +313,8 @@ fn kernel_values(largest: u64, limit: Option<u64>) -> Vec<BigUint> {
     (0..=largest).map(next).collect()
 }
 
-fn monomials(
-    first: &KernelWinnowWeights,
-    members: &[&KernelWinnowWeights],
-) -> Result<MonomialScores, Stop> {
+fn monomials(members: &[&KernelWinnowWeights]) -> Result<MonomialScores, Stop> {
+    let first = members[0];
     let support = |own: &&KernelWinnowWeights| {
         let examples = own.support().iter();
         nets(examples.map(|example| (example.active.to_vec(), example.net.into())))

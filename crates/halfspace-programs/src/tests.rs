@@ -582,7 +582,7 @@ fn rust_states_sums_of_64_bits_and_reals() {
 fn excel_states_small_formulas() {
     let stated = predicts_every_row(Language::Excel, "excel", false);
     if !is_skipped(&stated) {
-        // The formulas of four classes are shorter than a cell for these sums only, and large weights exceed 40 bits.
+        // The formulas of four classes are shorter than a cell for these sums only, and large weights exceed 39 bits.
         let committees = SUMS.into_iter().filter(|kind| *kind != "large weights");
         let committees: Vec<_> = committees.collect();
         assert_eq!(stated, [&SUMS[..], &KERNELS[..1], &committees].concat());

@@ -48,6 +48,16 @@ impl FromStr for AskedScores {
     }
 }
 
+/// A part of a prediction.
+struct ScoreItem {
+    /// The name in a line.
+    name: &'static str,
+    /// The name of the list in a document.
+    list: &'static str,
+    /// The value as JSON.
+    text: String,
+}
+
 impl AskedScores {
     /// The scores that each decision needs.
     pub fn of_decision(self) -> ScoresOf {
@@ -57,14 +67,13 @@ impl AskedScores {
         }
     }
 
-    /// The score, the margin and the scores of several classes, as far as they are asked for and exist. A document has
-    /// a list of each under the second name.
-    fn of(self, decision: &Decision, classes: Option<&ClassTexts>) -> Vec<[String; 3]> {
+    /// The score, the margin and the scores of several classes, as far as they are asked for and exist.
+    fn of(self, decision: &Decision, classes: Option<&ClassTexts>) -> Vec<ScoreItem> {
         if self == Self::None {
             return Vec::new();
         }
         let text = |score: &Score| score_value(score).to_string();
-        let item = |one: &str, all: &str, text| [one.to_owned(), all.to_owned(), text];
+        let item = |name, list, text| ScoreItem { name, list, text };
         let mut items = vec![item("score", "scores", text(&decision.score))];
         items.extend(
             decision
@@ -111,7 +120,7 @@ pub struct PredictionsText {
     classes: Option<(String, ClassTexts)>,
     asked: AskedScores,
     /// The lists of scores with their names. `None` once they exceed the limit.
-    scores: Option<Vec<(String, String)>>,
+    scores: Option<Vec<(&'static str, String)>>,
     /// The encoding of the table that was read, as JSON.
     table: Option<String>,
 }
@@ -130,8 +139,8 @@ pub fn push_line(
         let class = &classes[decision.class as usize];
         let _ = write!(text, ",\"predicted_class\":{class}");
     }
-    for [name, _, item] in asked.of(decision, classes) {
-        let _ = write!(text, ",\"{name}\":{item}");
+    for item in asked.of(decision, classes) {
+        let _ = write!(text, ",\"{}\":{}", item.name, item.text);
     }
     text.extend_from_slice(b"}\n");
 }
@@ -144,8 +153,7 @@ impl PredictionsText {
             text: BEGIN.to_owned(),
             classes: classes.map(|names| (String::new(), names)),
             asked,
-            scores: (asked != AskedScores::None)
-                .then(|| vec![("scores".to_owned(), String::new())]),
+            scores: (asked != AskedScores::None).then(|| vec![("scores", String::new())]),
             table: None,
         }
     }
@@ -167,13 +175,13 @@ impl PredictionsText {
         }
         if let Some(lists) = &mut self.scores {
             let classes = self.classes.as_ref().map(|(_, names)| names);
-            for [_, name, item] in self.asked.of(decision, classes) {
-                let place = lists.iter().position(|(known, _)| *known == name);
+            for ScoreItem { list, text, .. } in self.asked.of(decision, classes) {
+                let place = lists.iter().position(|(known, _)| *known == list);
                 let place = place.unwrap_or_else(|| {
-                    lists.push((name, String::new()));
+                    lists.push((list, String::new()));
                     lists.len() - 1
                 });
-                push_item(&mut lists[place].1, &item, 0);
+                push_item(&mut lists[place].1, &text, 0);
             }
             if self.bytes() > self.bytes_max {
                 self.scores = None;

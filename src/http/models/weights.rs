@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::unit::Unit;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::LinearWeights;
@@ -57,59 +56,58 @@ pub async fn get_model_weights(
 fn npy(predictor: &Predictor) -> Result<Vec<u8>, Problem> {
     let members = predictor.members();
     // Two copies of the weights, and the array.
-    let row = 3 * size_of::<f64>() * (predictor.n() + 1);
-    memory::need(members.len().saturating_mul(row) as u64)?;
-    let first = &members[0];
-    let (dtype, values) = match first {
-        Hypothesis::BinaryWeights(_) => ("|i1", bytes_of(members, signs)),
-        Hypothesis::Linear(LinearWeights::Integer(own)) if own.unit() == Unit::ONE => {
-            ("<i8", bytes_of(members, whole))
-        }
-        Hypothesis::Linear(_) => ("<f8", bytes_of(members, real)),
-        _ => return Err(no_weights(first)),
+    let row_bytes = 3 * size_of::<f64>() * (predictor.n() + 1);
+    memory::need(members.len().saturating_mul(row_bytes) as u64)?;
+    let rows: Vec<Row> = members.iter().map(row).collect::<Result<_, _>>()?;
+    // The members of a committee are of one kind.
+    let Row { dtype, length, .. } = rows[0];
+    let mut array = match rows.len() {
+        1 => npy_header(dtype, &[length]),
+        rows => npy_header(dtype, &[rows, length]),
     };
-    let bytes = values.iter().map(Vec::len).sum::<usize>();
-    let size: usize = dtype[2..].parse().unwrap_or(1);
-    let columns = bytes / size / members.len();
-    let mut array = match members.len() {
-        1 => npy_header(dtype, &[columns]),
-        rows => npy_header(dtype, &[rows, columns]),
-    };
-    array.reserve_exact(bytes);
-    values.iter().for_each(|values| array.extend(values));
+    array.reserve_exact(rows.iter().map(|row| row.bytes.len()).sum());
+    rows.iter().for_each(|row| array.extend(&row.bytes));
     Ok(array)
 }
 
-fn bytes_of(members: &[Hypothesis], row: fn(&Hypothesis) -> Vec<u8>) -> Vec<Vec<u8>> {
-    members.iter().map(row).collect()
+/// The numbers of a member.
+struct Row {
+    dtype: &'static str,
+    length: usize,
+    bytes: Vec<u8>,
 }
 
-fn signs(member: &Hypothesis) -> Vec<u8> {
-    let signs = member.signs().unwrap_or_else(|| BitVector::zeros(0));
-    let sign = |at| if signs.get(at) { 1_i8 } else { -1 };
-    (0..signs.n())
-        .flat_map(|at| sign(at).to_le_bytes())
-        .collect()
-}
-
-fn whole(member: &Hypothesis) -> Vec<u8> {
-    match member {
-        Hypothesis::Linear(LinearWeights::Integer(own)) => {
-            let numbers = own.weights().into_iter().chain(own.bias());
-            numbers.flat_map(i64::to_le_bytes).collect()
+fn row(member: &Hypothesis) -> Result<Row, Problem> {
+    Ok(match member {
+        Hypothesis::BinaryWeights(weights) => {
+            let sign = |at| if weights.get(at) { 1_i8 } else { -1 };
+            row_of("|i1", (0..weights.n()).map(|at| sign(at).to_le_bytes()))
         }
-        _ => Vec::new(),
-    }
-}
-
-fn real(member: &Hypothesis) -> Vec<u8> {
-    match member {
+        Hypothesis::Linear(LinearWeights::Integer(own)) if own.unit() == Unit::ONE => {
+            let numbers = own.weights().into_iter().chain(own.bias());
+            row_of("<i8", numbers.map(i64::to_le_bytes))
+        }
         Hypothesis::Linear(own) => {
             let (numbers, bias) = own.numbers();
-            let numbers = numbers.into_iter().chain(bias);
-            numbers.flat_map(f64::to_le_bytes).collect()
+            row_of("<f8", numbers.into_iter().chain(bias).map(f64::to_le_bytes))
         }
-        _ => Vec::new(),
+        Hypothesis::Winnow(_)
+        | Hypothesis::Bounded(_)
+        | Hypothesis::Kernel(_)
+        | Hypothesis::KernelWinnow(_) => return Err(no_weights(member)),
+    })
+}
+
+fn row_of<const BYTES: usize>(
+    dtype: &'static str,
+    numbers: impl Iterator<Item = [u8; BYTES]>,
+) -> Row {
+    let bytes: Vec<u8> = numbers.flatten().collect();
+    let length = bytes.len() / BYTES;
+    Row {
+        dtype,
+        length,
+        bytes,
     }
 }
 

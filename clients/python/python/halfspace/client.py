@@ -71,11 +71,12 @@ def table_options(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in STOP and name != "assume"}
 
 
-def opening(learner: str, n: int, params: dict[str, Any], **members: Any) -> Call:
+def opening(learner: str, n: int, params: dict[str, Any], classes: Sequence[str] | None, **members: Any) -> Call:
     """The request that begins a session."""
     stop = {name: value for name, value in params.items() if name in STOP}
     own = {name: value for name, value in params.items() if name not in STOP}
-    given = {name: value for name, value in {**members, "stop": stop or None}.items() if value is not None}
+    members.update(classes=None if classes is None else list(classes), stop=stop or None)
+    given = {name: value for name, value in members.items() if value is not None}
     body = {"learner": {"name": learner, "params": own}, "n": int(n), **given}
     return Call("POST", "/v1/sessions", body=body, creates=True)
 
@@ -166,8 +167,7 @@ class Client(Operations):
     ) -> Comparison:
         """Trains several learners on the same splits, and the best of them on all examples."""
         dataset = X if isinstance(X, Dataset) else self.dataset(X, y, **table_options(params))
-        split = {"folds": folds, "holdout": holdout, "seed": seed, "multiclass": multiclass}
-        call = comparing(dataset.id, learners, params, **split)
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed, multiclass=multiclass)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
@@ -206,11 +206,10 @@ class Client(Operations):
         """Begins an on-line session of a learner for examples of `n` features.
 
         `values="real"` declares real features. `classes` names the classes, two or more, and `multiclass="joint"` learns
-        them together. `params` are the parameters of the learner and of the stopping
-        conditions.
+        them together. `params` are the parameters of the learner and of the stopping conditions.
         """
-        stated = {"classes": None if classes is None else list(classes), "multiclass": multiclass}
-        call = opening(learner, n, params, assume=assume, seed=seed, values=values, **stated)
+        members = {"assume": assume, "seed": seed, "values": values, "multiclass": multiclass}
+        call = opening(learner, n, params, classes, **members)
         return Session(self, self._send(call, types.Session))
 
 
@@ -271,8 +270,8 @@ class AsyncClient(AsyncOperations):
     ) -> types.Job:
         """Compares learners and waits for the end. See `Client.compare`."""
         dataset = await self.dataset(X, y, **table_options(params))
-        split = {"folds": folds, "holdout": holdout, "seed": seed, "multiclass": multiclass}
-        return await self._ended(comparing(dataset.id, learners, params, **split))
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed, multiclass=multiclass)
+        return await self._ended(call)
 
     async def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> types.Dataset:
         """Stores examples for later use."""
@@ -291,8 +290,8 @@ class AsyncClient(AsyncOperations):
         **params: Any,
     ) -> AsyncSession:
         """Begins an on-line session. See `Client.session`."""
-        stated = {"classes": None if classes is None else list(classes), "multiclass": multiclass}
-        call = opening(learner, n, params, assume=assume, seed=seed, values=values, **stated)
+        members = {"assume": assume, "seed": seed, "values": values, "multiclass": multiclass}
+        call = opening(learner, n, params, classes, **members)
         return AsyncSession(self, await self._send(call, types.Session))
 
     async def _ended(self, call: Call) -> types.Job:

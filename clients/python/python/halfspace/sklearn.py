@@ -368,17 +368,19 @@ class _OnLine(_Classifier):
     def _opened(self, client: Client, X: Any, codes: Any, table: dict[str, Any]) -> str:
         """The id of a new session for examples like `X`, whose classes have these codes."""
         params: dict[str, Any] = {}
-        for name, value in self._params().items():
+        given = self._params()
+        multiclass = given.pop("multiclass", None)
+        given.pop("order", None)
+        for name, value in given.items():
             *over, last = name.split(".")
-            if name not in ("order", "multiclass"):
-                (params.setdefault(over[0], {}) if over else params)[last] = scalar(value)
+            (params.setdefault(over[0], {}) if over else params)[last] = scalar(value)
         every = np.arange(len(self.classes_))
         # The order of the first rows, as in a training.
         order = every if len(every) == 2 else dict.fromkeys([*codes.tolist(), *every.tolist()])
         classes = [str(label) for label in self._labels(np.array(list(order)))]
         body: dict[str, Any] = {"learner": {"name": self._learner, "params": params}, "seed": self._seed()}
-        if len(every) > 2 and self._params().get("multiclass"):
-            body["multiclass"] = self._params()["multiclass"]
+        if multiclass:
+            body["multiclass"] = multiclass
         if self.is_sparse_:
             body.update(n=X.shape[1], classes=classes, values="real" if self.numbers == "real" else "boolean")
         else:

@@ -101,8 +101,7 @@ pub(super) const PLURALITY: Sample = Sample {
             // The last of several largest is the first party.
             (0..3).rev().max_by_key(|party| votes(*party)).unwrap_or(0)
         };
-        let names = (1..=settings.n).map(|j| format!("x{j}")).collect();
-        of_bits(settings, names, class, |random| {
+        of_bits(settings, bit_names(settings.n).collect(), class, |random| {
             (0..settings.n).map(|_| random.random()).collect()
         })
     },
@@ -154,12 +153,8 @@ pub(super) const DISPLAY: Sample = Sample {
                 |digit: &[u8; 7]| digit.iter().zip(bits).all(|(lit, bit)| (*lit == 1) == *bit);
             DIGITS.iter().position(is_lit).unwrap_or(0)
         };
-        let others = (1..=OTHER_BITS).map(|j| format!("x{j}"));
-        let names = SEGMENTS
-            .map(str::to_owned)
-            .into_iter()
-            .chain(others)
-            .collect();
+        let segments = SEGMENTS.map(str::to_owned).into_iter();
+        let names = segments.chain(bit_names(OTHER_BITS)).collect();
         of_bits(settings, names, class, |random| {
             let digit = DIGITS[random.random_range(0..DIGITS.len())];
             let lit = digit.map(|lit| lit == 1).into_iter();
@@ -188,6 +183,10 @@ fn of_bits(
     }
 }
 
+fn bit_names(n: usize) -> impl Iterator<Item = String> {
+    (1..=n).map(|j| format!("x{j}"))
+}
+
 fn drawn(settings: &Settings, target: Target) -> Rows {
     let plan = Plan {
         count: Some(settings.m),
@@ -203,7 +202,7 @@ fn drawn(settings: &Settings, target: Target) -> Rows {
         (cells.collect(), usize::from(labels.get(row)))
     };
     Rows {
-        columns: (1..=settings.n).map(|j| format!("x{j}")).collect(),
+        columns: bit_names(settings.n).collect(),
         rows: (0..matrix.rows()).map(row).collect(),
     }
 }

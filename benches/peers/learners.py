@@ -131,15 +131,21 @@ class Texts(Sample):
         y.astype(np.uint8).tofile(Path(folder, f"{name}.y"))
 
 
-def texts(folder, m, n, active, noise, seed=5):
-    """Texts whose words have Zipf's frequencies, labelled by random weights. A share of the labels is wrong."""
-    random = np.random.default_rng(seed)
+def zipf_words(random, m, n, active):
+    """The words of texts in which they have Zipf's frequencies."""
     shares = 1 / np.arange(1, n + 1)
     ends = np.cumsum(shares / shares.sum())
     words = np.empty((m, active), dtype=np.int64)
     for row in words:
         found = np.unique(np.searchsorted(ends, random.random(8 * active)))
         row[:] = np.sort(random.choice(found, active, replace=False))
+    return words
+
+
+def texts(folder, m, n, active, noise, seed=5):
+    """Texts labelled by random weights. A share of the labels is wrong."""
+    random = np.random.default_rng(seed)
+    words = zipf_words(random, m, n, active)
     y = (random.standard_normal(n)[words].sum(axis=1) >= 0) ^ (random.random(m) < noise)
     return Texts(folder, f"texts{n}", words, n, y)
 
@@ -157,6 +163,34 @@ def sparse_perceptrons(table, ours, folder):
                 f"perceptron, 20,000 texts of 60 of {n:,} words, {reading}", "scikit-learn, csr",
                 3 if reading == "unsigned" else None, scikit_perceptron(sample.x, sample.y, passes), mine, "pass",
             )
+
+
+def many_classes(table, ours, folder):
+    """Committees on 2,400 texts of 136 of 20,000 words. A run may end before its 20 passes if it converges."""
+    random = np.random.default_rng(6)
+    classes, passes, n = 26, 20, 20_000
+    words = zipf_words(random, 2_400, n, 136)
+    sums = random.standard_normal((classes, n))[:, words].sum(axis=2)
+    # With so many wrong labels, no side separates the sample within the passes.
+    labels = np.where(random.random(len(words)) < 0.1, random.integers(0, classes, len(words)), sums.argmax(axis=0))
+    sample = Texts(folder, "classes", words, n, labels)
+    per_pass = scikit_perceptron(sample.x, sample.y, passes)
+    # One name makes the sample of sparse rows, the other the same bits packed.
+    packed = Sample(folder, "packed", sample.x.toarray().astype(np.uint8), sample.y)
+    entries = {"entries": sample.entries}
+    for learner, rows, shape, goal in (
+        # The peer counts no errors and computes no bounds either.
+        ("perceptron/loop", sample, entries, 5),
+        ("perceptron", sample, entries, None),
+        ("averaged-perceptron", sample, entries, None),
+        ("perceptron/loop", packed, {}, None),
+    ):
+        params = {"reading": "unsigned", "order": "cyclic"}
+        mine = ours.seconds(learner, rows, passes=passes, params=params, classes=classes, **shape)
+        table.compare(
+            f"{learner}, 26 classes, {'sparse' if shape else 'packed'}", "scikit-learn, csr", goal,
+            lambda: per_pass() * passes, mine, "s",
+        )
 
 
 def winnow(table, ours, folder):
@@ -249,7 +283,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(example("peer_learners"), folder)
         table = Table("learners: one thread, processor time, medians of alternating pairs")
-        for area in (perceptrons, sparse_perceptrons, winnow, kernel_perceptron, exact_answers, products):
+        for area in (perceptrons, sparse_perceptrons, many_classes, winnow, kernel_perceptron, exact_answers, products):
             area(table, ours, folder)
     return table.missed
 

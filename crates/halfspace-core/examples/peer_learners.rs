@@ -2,9 +2,9 @@
 //! with other libraries.
 //!
 //! The argument is a folder of data. A file `NAME.x` holds the rows, as doubles, as one byte per bit, or as the
-//! ascending numbers of each row's active features, 4 bytes each. `NAME.y` holds one byte per label. Each line of the
-//! standard input is a request, and each output line is its answer in JSON. In an answer, `seconds` is the processor
-//! time of the work without reading the data.
+//! ascending numbers of each row's active features, 4 bytes each. `NAME.y` holds the code of each row's class, one byte
+//! each; of two classes, 1 is the positive one. Each line of the standard input is a request, and each output line is
+//! its answer in JSON. In an answer, `seconds` is the processor time of the work without reading the data.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,6 +17,7 @@ use halfspace_core::bits::{
     row_sums, words_for,
 };
 use halfspace_core::learners::catalogue::find;
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -24,6 +25,7 @@ use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_to_end};
 use halfspace_core::learners::linear::linear_weights::Reading;
+use halfspace_core::learners::sample::classes::{ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_core::separability::decision::{Convention, SeparabilityQuestion, Verdict, decide};
 use halfspace_core::separability::maximum_margin::{self, MarginOutcome};
@@ -46,6 +48,14 @@ struct Request {
     passes: Option<u64>,
     #[serde(default)]
     params: Map<String, Value>,
+    #[serde(default = "two")]
+    classes: usize,
+    #[serde(default)]
+    multiclass: Multiclass,
+}
+
+fn two() -> usize {
+    2
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -108,6 +118,8 @@ fn learnt(learner: &str, request: &Request, data: &Data) -> Value {
     };
     let entry = find(learner).expect("a learner of the catalogue");
     let task = Task {
+        classes: request.classes,
+        multiclass: request.multiclass,
         parameters: Parameters::from_json(entry.parameters, &request.params).expect("parameters"),
         limits: RunLimits {
             max_passes: request.passes,
@@ -212,19 +224,20 @@ fn read(folder: &Path, request: &Request) -> io::Result<Data> {
         let mut matrix = BitMatrix::new(n);
         bytes
             .chunks_exact(n)
-            .for_each(|row| matrix.push_row(packed(row).words()));
+            .for_each(|row| matrix.push_row(bit_of_each(row, 0).words()));
         Features::Boolean(matrix)
     };
-    Ok(Data::new(
-        features,
-        Labels::of_signs(packed(&fs::read(folder.join(y))?)),
-    ))
+    let codes = fs::read(folder.join(y))?;
+    let planes = (0..planes_for(request.classes)).map(|plane| bit_of_each(&codes, plane));
+    let codes = ClassCodes::of_planes(planes.collect());
+    Ok(Data::new(features, Labels::Labelled(codes)))
 }
 
-fn packed(bytes: &[u8]) -> BitVector {
+/// Bit `place` of each byte.
+fn bit_of_each(bytes: &[u8], place: usize) -> BitVector {
     let mut bits = BitVector::zeros(bytes.len());
-    for (place, &byte) in bytes.iter().enumerate() {
-        bits.set(place, byte == 1);
+    for (at, &byte) in bytes.iter().enumerate() {
+        bits.set(at, byte >> place & 1 == 1);
     }
     bits
 }

@@ -20,6 +20,12 @@ pub(super) const GROUP_WORDS: usize = GROUP_COLUMNS / WORD_BITS;
 /// The weights of 256 columns.
 pub(super) type Group = [[i16; WIDTH]; WIDTH];
 
+/// Classes per group of cells of one column.
+pub(super) const CLASSES: usize = 16;
+
+/// The weights of one column for sixteen classes, which fill a cache line.
+pub(super) type ClassCells = [i32; CLASSES];
+
 /// How a row is decided, and how a mistake changes the weights.
 #[derive(Clone, Copy, Debug)]
 pub struct IntegerStep {
@@ -149,4 +155,12 @@ pub(super) fn cell(groups: &[Group], j: usize) -> &i16 {
 pub(super) fn cell_mut(groups: &mut [Group], j: usize) -> &mut i16 {
     let (vector, lane) = place(j);
     &mut groups[j / GROUP_COLUMNS][vector][lane]
+}
+
+/// What to add to the selected weights and what to all weights, so that together they add `amount` times a row.
+pub(super) fn parts_of(amount: i64, is_signed: bool) -> (i64, i64) {
+    match is_signed {
+        true => (2 * amount, -amount),
+        false => (amount, 0),
+    }
 }

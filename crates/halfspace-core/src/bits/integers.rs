@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::column_groups::{
     GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut, change,
+    parts_of,
 };
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
@@ -59,35 +60,25 @@ fn selected_narrow(groups: &[Group], row: &[u64]) -> i64 {
     }
 }
 
-/// What to add to the selected weights and what to all weights, so that together they add `amount` times a row.
-fn parts_of(amount: i64, is_signed: bool) -> (i64, i64) {
-    match is_signed {
-        true => (2 * amount, -amount),
-        false => (amount, 0),
-    }
-}
-
 impl IntegerColumn {
     /// Creates a column of these weights.
     pub fn new(weights: Vec<i64>) -> Self {
         let (n, total) = (weights.len(), weights.iter().sum());
-        let mut column = Self {
-            n,
-            total,
-            cells: Cells::Wide { weights, offset: 0 },
-        };
-        if n > NARROW_COLUMNS_MAX {
-            return column;
-        }
-        let headroom = column.headroom();
-        if headroom >= 0 {
-            let mut groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
-            for (j, weight) in column.weights().into_iter().enumerate() {
-                *cell_mut(&mut groups, j) = weight as i16;
+        let largest = weights.iter().map(|weight| weight.saturating_abs()).max();
+        let headroom = i64::from(i16::MAX) - largest.unwrap_or(0);
+        let cells = match n <= NARROW_COLUMNS_MAX && headroom >= 0 {
+            true => {
+                let mut groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
+                if largest > Some(0) {
+                    for (j, weight) in weights.into_iter().enumerate() {
+                        *cell_mut(&mut groups, j) = weight as i16;
+                    }
+                }
+                Cells::Narrow { groups, headroom }
             }
-            column.cells = Cells::Narrow { groups, headroom };
-        }
-        column
+            false => Cells::Wide { weights, offset: 0 },
+        };
+        Self { n, total, cells }
     }
 
     /// The number of weights.
@@ -98,6 +89,8 @@ impl IntegerColumn {
     /// The weights in their order.
     pub fn weights(&self) -> Vec<i64> {
         match &self.cells {
+            // Most columns begin at 0.
+            Cells::Narrow { .. } if self.largest() == 0 => vec![0; self.n],
             Cells::Narrow { groups, .. } => {
                 (0..self.n).map(|j| i64::from(*cell(groups, j))).collect()
             }
@@ -111,8 +104,14 @@ impl IntegerColumn {
     pub fn largest(&self) -> i64 {
         let largest = match &self.cells {
             Cells::Narrow { groups, .. } => {
-                let weights = (0..self.n).map(|j| i64::from(*cell(groups, j)));
-                weights.map(i64::saturating_abs).max()
+                let full = self.n / GROUP_COLUMNS;
+                let weights = groups[..full].as_flattened().as_flattened();
+                let last = (full * GROUP_COLUMNS..self.n).map(|j| cell(groups, j));
+                let magnitudes = weights
+                    .iter()
+                    .chain(last)
+                    .map(|weight| weight.unsigned_abs());
+                magnitudes.max().map(i64::from)
             }
             Cells::Wide { weights, offset } => weights
                 .iter()

@@ -23,6 +23,7 @@ mod avx512_columns;
 #[cfg(target_arch = "x86_64")]
 mod avx512_products;
 mod buffer;
+mod class_columns;
 mod column_groups;
 mod comparison;
 mod difference;
@@ -50,6 +51,7 @@ mod weights;
 pub use agreement::{disagreements, first_over, rows_over};
 pub use ascii::pack_ascii;
 pub use buffer::BlockBuffer;
+pub use class_columns::ClassColumns;
 pub use column_groups::IntegerStep;
 pub use comparison::Comparison;
 pub use difference::flip_difference;

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::column_groups::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
+use super::column_groups::{CLASSES, ClassCells, GROUP_WORDS, Group, RowWords, cell, cell_mut};
 use super::comparison::Comparison;
 use super::limbs::{LIMB_BITS, Limb, Shared};
 use super::matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
@@ -172,6 +172,14 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
 pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
     let listed = places.iter().map(|&place| weights[place as usize]);
     listed.fold(0, i64::wrapping_add)
+}
+
+pub fn add_cells(cells: &[ClassCells], groups: usize, ids: &[u32], sums: &mut [i64]) {
+    for (class, sum) in sums.iter_mut().enumerate() {
+        for &id in ids {
+            *sum += i64::from(cells[id as usize * groups + class / CLASSES][class % CLASSES]);
+        }
+    }
 }
 
 pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {

@@ -96,6 +96,14 @@ pub enum Score {
 }
 
 impl Score {
+    /// A score of integer weights that are counted in a unit.
+    pub fn of_units(units: i64, unit: Unit) -> Self {
+        match unit == Unit::ONE {
+            true => Self::Integer(units),
+            false => Self::Multiple { units, unit },
+        }
+    }
+
     /// Compares scores of hypotheses of one kind. The comparison is exact where the scores are.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {

@@ -19,6 +19,7 @@ pub mod engine;
 pub mod hypothesis;
 pub mod kernel;
 pub mod linear;
+mod lockstep;
 pub mod message_passing;
 pub mod predict;
 pub mod predictor;

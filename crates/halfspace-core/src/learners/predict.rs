@@ -6,6 +6,7 @@ use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 use crate::learners::decision::{Decision, ScoresOf};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::shared_work::{self, PIECE_WORDS_MAX};
+use crate::learners::lockstep::Judge;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
@@ -146,6 +147,7 @@ fn decide_alone(
 ) -> Result<(), Interrupt> {
     let n = stream.n();
     let (mut decisions, mut values) = (Vec::with_capacity(BLOCK_ROWS), Vec::new());
+    let mut judge = Judge::new(predictor);
     while let Some(block) = stream.next_block()? {
         for rows in pieces(predictor, block.rows()) {
             decisions.clear();
@@ -156,10 +158,10 @@ fn decide_alone(
                         to_dense(bits, row, n, zero, &mut values);
                         let block =
                             Block::of(BlockFeatures::Real { n, values: &values }, row_mask(1));
-                        predictor.decide(&block, 0..1, scores, stop, &mut decisions);
+                        judge.decide(&block, 0..1, scores, stop, &mut decisions);
                     }
                 }
-                _ => predictor.decide(&block, rows, scores, stop, &mut decisions),
+                _ => judge.decide(&block, rows, scores, stop, &mut decisions),
             }
             let is_ended = stop.raised().is_some();
             if is_ended || see(&mut decisions, &block.codes_from(first)).is_break() {

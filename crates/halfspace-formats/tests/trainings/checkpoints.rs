@@ -58,7 +58,8 @@ struct Disturbed {
     order: Order,
     may_break_off: bool,
     batch_remaining: u64,
-    is_additive: bool,
+    step: Option<f64>,
+    patience: u64,
 }
 
 impl Disturbed {
@@ -175,7 +176,8 @@ impl OnlineRule for Disturbed {
         Some(self)
     }
     fn as_member(&mut self) -> Option<&mut dyn MemberRule> {
-        self.is_additive = self.online().as_member()?.is_additive();
+        let member = self.online().as_member()?;
+        (self.step, self.patience) = (member.additive_step(), member.patience());
         Some(self)
     }
 }
@@ -186,8 +188,11 @@ impl MemberRule for Disturbed {
         let member = self.online().as_member().expect("asked for before");
         member.decide(block, row, stop)
     }
-    fn is_additive(&self) -> bool {
-        self.is_additive
+    fn additive_step(&self) -> Option<f64> {
+        self.step
+    }
+    fn patience(&self) -> u64 {
+        self.patience
     }
 }
 
@@ -219,7 +224,8 @@ fn disturbed(setup: &mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError> {
         order: Order::Cyclic,
         may_break_off: false,
         batch_remaining: 0,
-        is_additive: false,
+        step: None,
+        patience: 0,
     }))
 }
 

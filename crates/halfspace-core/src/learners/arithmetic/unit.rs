@@ -73,6 +73,9 @@ impl Unit {
 
     /// The number of units in a weight. None if the weight is no whole multiple, or too large a one.
     pub fn count(self, weight: f64) -> Option<i64> {
+        if weight == 0.0 {
+            return Some(0);
+        }
         let count = (weight / self.value).round();
         if count.is_nan() || count.abs() > INTEGER_WEIGHT_MAX as f64 {
             return None;

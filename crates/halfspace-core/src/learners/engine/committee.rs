@@ -7,14 +7,13 @@
 //!   wrong, even if the committee is right. This works with any learner whose rule is a [`MemberRule`].
 //!   R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
 //! - Jointly: when the committee is wrong, the member of the true class gains the example, and the one that was
-//!   predicted loses it. The members must be additive, see [`MemberRule::is_additive`]. This is Kesler's construction.
+//!   predicted loses it. The members must have a [`MemberRule::additive_step`]. This is Kesler's construction.
 //!   K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems", JMLR 3 (2003) 951-991.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learners::decision::Decision;
 use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
@@ -23,6 +22,7 @@ use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::lockstep::{self, Lockstep, first_largest};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::{BlockCodes, planes_for};
@@ -45,8 +45,14 @@ pub struct Committee {
     /// One member per class, in the order of the codes.
     members: Vec<Member>,
     order: Order,
-    /// The decisions of the members on the present row.
-    decisions: Vec<Decision>,
+    /// The weights of the members, if they are kept in lockstep. None before the first row.
+    lockstep: Option<Option<Lockstep>>,
+    /// The factor of a positive example in an update, see [`MemberRule::additive_step`].
+    step: Option<f64>,
+    /// Whether each member decided for its class on the present row.
+    positive: Vec<bool>,
+    /// The scores of the present row in lockstep.
+    scores: Vec<i64>,
     /// The rows of the present block that were mistakes of each member, as masks.
     mistaken: Vec<u64>,
 }
@@ -57,9 +63,18 @@ struct Member {
     rule: Box<dyn Rule>,
     mistakes: u64,
     updates: u64,
+    /// The rule has heard of the rows of the present block before this one.
+    heard: usize,
 }
 
 impl Member {
+    /// Tells the rule that the rows before `row` were shown. Returns the limit that ends the run, if any.
+    fn hear(&mut self, row: usize) -> Option<&'static str> {
+        let examples = row - self.heard;
+        self.heard = row;
+        self.rule()?.presented(examples as u64)
+    }
+
     fn rule(&mut self) -> Option<&mut dyn MemberRule> {
         member(&mut self.rule)
     }
@@ -71,22 +86,27 @@ impl Committee {
     pub fn new(multiclass: Multiclass, mut rules: Vec<Box<dyn Rule>>) -> Option<Self> {
         let first = member(rules.first_mut()?)?;
         let order = first.order();
-        if multiclass == Multiclass::Joint && !first.is_additive() {
+        let step = first.additive_step();
+        if multiclass == Multiclass::Joint && step.is_none() {
             return None;
         }
-        let decisions = Vec::with_capacity(rules.len());
+        let positive = Vec::with_capacity(rules.len());
         let mistaken = vec![0; rules.len()];
         let member = |rule| Member {
             rule,
             mistakes: 0,
             updates: 0,
+            heard: 0,
         };
         let members = rules.into_iter().map(member).collect();
         let committee = Self {
             multiclass,
             members,
             order,
-            decisions,
+            lockstep: None,
+            step,
+            positive,
+            scores: Vec::new(),
             mistaken,
         };
         (order != Order::RandomMistake).then_some(committee)
@@ -94,18 +114,41 @@ impl Committee {
 
     /// Lets every member decide on a row. Returns the predicted class, or None if `stop` is raised.
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Option<u32> {
-        self.decisions.clear();
-        for own in self.members.iter_mut().filter_map(Member::rule) {
-            self.decisions.push(own.decide(block, row, stop));
+        if self.lockstep.is_none() {
+            // Members that add whole multiples of the examples can be followed. The first rows stand for all.
+            let is_fit = self.step.is_some() && lockstep::pays(block, self.members.len());
+            let last = is_fit.then(|| self.last());
+            self.lockstep = Some(last.and_then(|last| Lockstep::of(last.members())));
         }
-        let largest = (0..).zip(&self.decisions).reduce(|best, next| {
-            match next.1.score.compare(&best.1.score).is_gt() {
-                true => next,
-                false => best,
+        let class = match self.lockstep.as_mut().and_then(Option::as_mut) {
+            Some(lockstep) => {
+                lockstep.scores(block, row, &mut self.scores);
+                self.positive.clear();
+                let signs = self.scores.iter().map(|score| *score >= 0);
+                self.positive.extend(signs);
+                first_largest(&self.scores)
             }
-        });
-        let class = largest.map_or(0, |(class, _)| class);
+            None => self.decide_one_by_one(block, row, stop),
+        };
         stop.look().is_none().then_some(class)
+    }
+
+    fn decide_one_by_one(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> u32 {
+        self.positive.clear();
+        let members = self.members.iter_mut().filter_map(Member::rule);
+        let scores = members.map(|own| {
+            let decision = own.decide(block, row, stop);
+            self.positive.push(decision.is_positive());
+            decision.score
+        });
+        let largest =
+            (0..)
+                .zip(scores)
+                .reduce(|best, next| match next.1.compare(&best.1).is_gt() {
+                    true => next,
+                    false => best,
+                });
+        largest.map_or(0, |(class, _)| class)
     }
 
     /// Lets the members learn from the row, for which `predicted` was predicted. Returns whether one of them changed,
@@ -120,9 +163,9 @@ impl Committee {
         let class = block.class(row);
         let (mut is_changed, mut refused) = (false, None);
         let members = self.members.iter_mut().zip(&mut self.mistaken);
-        for ((code, (own, mistaken)), decision) in (0..).zip(members).zip(&self.decisions) {
+        for ((code, (own, mistaken)), is_positive) in (0..).zip(members).zip(&self.positive) {
             let learns = match self.multiclass {
-                Multiclass::OneVsRest => decision.is_positive() != (code == class),
+                Multiclass::OneVsRest => *is_positive != (code == class),
                 Multiclass::Joint => predicted != class && [class, predicted].contains(&code),
             };
             if !learns {
@@ -131,17 +174,21 @@ impl Committee {
             let view = block.of_class(code);
             own.mistakes += 1;
             *mistaken |= 1 << row;
+            refused = refused.or(own.hear(row));
             match own.rule().map(|rule| rule.update(&view, row, random)) {
                 Some(Update::Changed) => {
                     own.updates += 1;
                     is_changed = true;
+                    let sign = if view.is_positive(row) { 1.0 } else { -1.0 };
+                    let amount = self.step.map_or(0.0, |step| sign * step) as i64;
+                    let lockstep = self.lockstep.get_or_insert_default();
+                    *lockstep = lockstep
+                        .take()
+                        .and_then(|own| own.added(code, &view, row, amount));
                 }
                 Some(Update::Refused(limit)) => refused = refused.or(Some(limit)),
                 Some(Update::Unchanged | Update::Awaiting) | None => {}
             }
-        }
-        for own in self.members.iter_mut().filter_map(Member::rule) {
-            refused = refused.or(own.presented(1));
         }
         (is_changed, refused)
     }
@@ -214,6 +261,7 @@ impl Rule for Committee {
     }
 
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.lockstep = None;
         self.members.iter_mut().try_for_each(|member| {
             member.mistakes = snapshot.number()?;
             member.updates = snapshot.number()?;
@@ -351,7 +399,13 @@ impl OnlineRule for Committee {
         let mut learnt = Learnt::nothing(rows.end);
         let mut predicted = BlockCodes::zeros(planes_for(self.members.len()));
         self.mistaken.fill(0);
-        for row in rows {
+        let mut patience = u64::MAX;
+        for member in &mut self.members {
+            member.heard = rows.start;
+            patience = patience.min(member.rule().map_or(patience, |rule| rule.patience()));
+        }
+        learnt.end = rows.end.min(rows.start.saturating_add(patience as usize));
+        for row in rows.start..learnt.end {
             let Some(class) = self.decide(block, row, stop) else {
                 learnt.end = row;
                 break;
@@ -365,6 +419,11 @@ impl OnlineRule for Committee {
             if refused.is_some() || u64::from(learnt.changed().count_ones()) >= mistakes_max {
                 learnt.end = row + 1;
                 break;
+            }
+        }
+        for member in &mut self.members {
+            if let Some(limit) = member.hear(learnt.end) {
+                learnt.last = Update::Refused(limit);
             }
         }
         let masks = (0..).zip(&self.mistaken).filter(|(_, mask)| **mask != 0);
@@ -397,7 +456,7 @@ mod tests {
     use crate::learners::engine::session::{LearnError, Session, SessionEnd, SessionPlan};
     use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
-    use crate::learners::linear::linear_weights::{IntegerWeights, LinearWeights};
+    use crate::learners::linear::linear_weights::{IntegerWeights, LinearWeights, Reading};
     use crate::learners::predict::for_each_decisions;
     use crate::learners::sample::classes::ClassCodes;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
@@ -413,8 +472,9 @@ mod tests {
     }
 
     impl Replica {
-        fn new(n: usize, has_bias: bool) -> Self {
-            let weights = [(); CLASSES].map(|()| vec![0; n + 1]);
+        fn new(n: usize, has_bias: bool, first: i64) -> Self {
+            let mut weights = [(); CLASSES].map(|()| vec![first; n]);
+            weights.iter_mut().for_each(|own| own.push(0));
             Self { weights, has_bias }
         }
 
@@ -527,12 +587,17 @@ mod tests {
     #[test]
     fn a_committee_of_perceptrons_equals_three_perceptrons_by_definition() {
         let mut random = StdRng::seed_from_u64(11);
-        for (layout, reading, has_bias, eta) in [
-            ("packed", "signed", true, 1.0),
-            ("packed", "unsigned", false, 0.5),
-            ("sparse", "unsigned", true, 1.0),
-            ("sparse", "signed", false, 1.0),
-            ("real", "", true, 1.0),
+        // The last weights that fit 32 bits are soon too large to be kept side by side.
+        let large = i64::from(i32::MAX) - 3;
+        for (layout, reading, has_bias, eta, initial) in [
+            ("packed", "signed", true, 1.0, 0),
+            ("packed", "unsigned", false, 0.5, 0),
+            ("sparse", "unsigned", true, 1.0, 0),
+            ("sparse", "signed", false, 1.0, 0),
+            ("sparse", "unsigned", true, 1.0, large),
+            ("sparse", "signed", true, 1.0, large),
+            ("sparse", "unsigned", true, 1.0, large + 4),
+            ("real", "", true, 1.0, 0),
         ] {
             let (n, real) = (random.random_range(5..150), layout == "real");
             let case = case(&mut random, layout, reading, n, 700);
@@ -540,9 +605,19 @@ mod tests {
                 true => json!({"bias": has_bias, "eta": eta}),
                 false => json!({"bias": has_bias, "reading": reading, "eta": eta}),
             };
-            let plan = plan("perceptron", &params, n, real);
+            let mut plan = plan("perceptron", &params, n, real);
+            if initial != 0 {
+                let reading = match reading {
+                    "signed" => Reading::Signed,
+                    _ => Reading::Unsigned,
+                };
+                let member = IntegerWeights::new(reading, vec![initial; n], Some(0));
+                let member = Hypothesis::Linear(LinearWeights::Integer(member));
+                let start = Predictor::Committee(vec![member; CLASSES]);
+                plan.task.start = Some(Arc::new(start));
+            }
             let mut session = Session::new(plan.clone()).expect("a session");
-            let mut replica = Replica::new(n, has_bias);
+            let mut replica = Replica::new(n, has_bias, initial);
             let (mut first, mut mistakes) = (0, 0);
             while first < case.rows.len() {
                 let end = (first + random.random_range(1..150)).min(case.rows.len());

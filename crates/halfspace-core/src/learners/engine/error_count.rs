@@ -6,6 +6,7 @@ use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::engine::shared_work;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::Reading;
+use crate::learners::lockstep::Judge;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
@@ -97,7 +98,7 @@ impl ErrorCount<'_> {
         let unheeded = StopFlag::default();
         let stop = if self.is_long { run_stop } else { &unheeded };
         let mut counted = CountedErrors::zero(self.predictor);
-        let mut batch = Batch::default();
+        let (mut batch, mut judge) = (Batch::default(), Judge::new(self.predictor));
         let is_copied = is_worth_copying(self.predictor, examples, run_stop);
         loop {
             match run_stop.raised() {
@@ -130,7 +131,7 @@ impl ErrorCount<'_> {
                 let Some(block) = stream.next_block()? else {
                     return Ok(Some(counted));
                 };
-                let mask = self.predictor.mistakes(&block, stop);
+                let mask = judge.mistakes(&block, stop);
                 let (read, rows) = (counted.training.examples as usize, block.rows().min(left));
                 counted.add(&self.of_block(&block, mask, place + read, rows));
             }

@@ -31,6 +31,14 @@ impl Input<'_> {
         }
     }
 
+    /// Whether the features are real.
+    pub fn is_real(&self) -> bool {
+        match self {
+            Self::Sample { data, .. } => data.shape().is_real,
+            Self::Generated(_) => false,
+        }
+    }
+
     /// The number of examples, unless the stream is unlimited.
     pub fn examples(&self) -> Option<u64> {
         match self {

@@ -235,7 +235,8 @@ pub trait OnlineRule: Rule {
     }
 
     /// Called by [`Self::learn`] and by committees after at most a block of examples was shown, once the rule has
-    /// learnt from the mistakes among them. A limit that is named here ends the run.
+    /// learnt from the mistakes among them. A committee also calls it before an update, with the examples since the
+    /// last call. A limit that is named here ends the run.
     fn presented(&mut self, _examples: u64) -> Option<&'static str> {
         None
     }
@@ -262,10 +263,16 @@ pub trait MemberRule: OnlineRule {
     /// The decision of the present hypothesis on row `row`. For `stop`, see [`OnlineRule::first_mistake`].
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision;
 
-    /// Whether an update adds the example or takes it away, by its label alone and whatever the decision was. Only such
-    /// members can learn jointly.
-    fn is_additive(&self) -> bool {
-        false
+    /// How many examples can be shown before [`OnlineRule::presented`] has to hear of them.
+    fn patience(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// The factor of a positive example in an update, in units of the weights. The factor of a negative one is the
+    /// opposite. None unless an update adds the example times this factor, by its label alone and whatever the decision
+    /// was. Only members with a factor can learn jointly.
+    fn additive_step(&self) -> Option<f64> {
+        None
     }
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn takes_stream(task: &Task, order: Option<Order>) -> bool {
 /// # Errors
 /// The reason why the rule cannot be built.
 pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Result<Option<Order>, TaskError> {
-    build(task, input).map(|(mut rule, _)| rule.kind().order())
+    first_member(task, input).map(|mut rule| rule.kind().order())
 }
 
 /// The number of examples of a pass, if one mark per example is affordable: at most 2^32 - 1.
@@ -134,7 +134,8 @@ pub(crate) fn numbered_examples(task: &Task, input: Input<'_>) -> Option<u64> {
 /// Estimates the memory in bytes that a run needs beyond its input.
 pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let n = input.n() as u64;
-    let mut rule = build(task, input).ok().map(|(rule, _)| rule);
+    let members = task.members() as u64;
+    let mut rule = first_member(task, input).ok();
     let order = rule.as_mut().and_then(|rule| rule.kind().order());
     let examples = input.examples().unwrap_or(0);
     let is_drawn = matches!(input, Input::Generated(_));
@@ -152,59 +153,71 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Some(Order::Cyclic) | None => 0,
     };
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
-    let noted = examples.saturating_mul(an_example);
+    let noted = examples.saturating_mul(an_example).saturating_mul(members);
     let marked = numbered_examples(task, input).filter(|_| task.entry.has_receipts());
     let kept = marked.map_or(0, |examples| Kept::bytes_max(examples, task.members()));
     let all = drawn.saturating_add(rows).saturating_add(noted);
     let all = all.saturating_add(kept);
-    all.saturating_add((64 * n).saturating_mul(task.members() as u64))
+    all.saturating_add((64 * n).saturating_mul(members))
 }
 
 /// Bytes that the state may grow to after `mistakes` mistakes.
 pub fn grown_bytes(task: &Task, input: Input<'_>, mistakes: u64) -> u64 {
-    build(task, input).map_or(0, |(rule, _)| rule.grown_bytes(mistakes))
+    let grown = first_member(task, input).map_or(0, |rule| rule.grown_bytes(mistakes));
+    grown.saturating_mul(task.members() as u64)
 }
 
 pub(crate) type Built = (Box<dyn Rule>, Generator);
 
 pub(crate) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
-    let real = matches!(input, Input::Sample { data, .. } if data.shape().is_real);
-    build_for(task, input.n(), real)
+    build_for(task, input.n(), input.is_real())
 }
 
 /// The rule of a task for `n` Boolean or real features. For more than two classes, it is a committee.
 pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
-    let members = task.members();
     let starts = task.start.as_deref().map(Predictor::members);
-    if let Some(starts) = starts
-        && starts.len() != members
-    {
+    if starts.is_some_and(|starts| starts.len() != task.members()) {
         let detail = "the model tells another number of classes apart than the examples have";
         return Err(TaskError::WrongStart(detail.to_owned()));
     }
-    let mut member = |class: usize| -> Result<Box<dyn Rule>, TaskError> {
-        let rule = (task.entry.build)(&mut Setup {
-            parameters: &task.parameters,
-            n,
-            real,
-            random: &mut random,
-        });
-        let mut rule = rule.map_err(TaskError::Parameter)?;
-        if let Some(starts) = starts {
-            start_from(rule.as_mut(), task, n, &starts[class]).map_err(TaskError::WrongStart)?;
-        }
-        Ok(rule)
-    };
-    let rule = match members {
+    let mut member = |class| build_member(task, n, real, class, &mut random);
+    let rule = match task.members() {
         1 => member(0)?,
-        _ => {
+        members => {
             let members = (0..members).map(member).collect::<Result<Vec<_>, _>>()?;
             check_alike(starts, &members).map_err(TaskError::WrongStart)?;
             committee(task, members)?
         }
     };
     Ok((rule, random))
+}
+
+/// The rule of the first class, which has the order and the memory of all members.
+fn first_member(task: &Task, input: Input<'_>) -> Result<Box<dyn Rule>, TaskError> {
+    let mut random = task.seed.generator(Purpose::Learner);
+    build_member(task, input.n(), input.is_real(), 0, &mut random)
+}
+
+fn build_member(
+    task: &Task,
+    n: usize,
+    real: bool,
+    class: usize,
+    random: &mut Generator,
+) -> Result<Box<dyn Rule>, TaskError> {
+    let rule = (task.entry.build)(&mut Setup {
+        parameters: &task.parameters,
+        n,
+        real,
+        random,
+    });
+    let mut rule = rule.map_err(TaskError::Parameter)?;
+    let starts = task.start.as_deref().map(Predictor::members);
+    if let Some(start) = starts.and_then(|starts| starts.get(class)) {
+        start_from(rule.as_mut(), task, n, start).map_err(TaskError::WrongStart)?;
+    }
+    Ok(rule)
 }
 
 /// Checks that the members of a committee that starts from a model can be compared. A start of whole weights makes

@@ -10,6 +10,7 @@ use crate::learners::engine::rule::{Kind, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::engine::run_state::{RunState, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
+use crate::learners::lockstep::Judge;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
 
@@ -211,11 +212,11 @@ impl<'r> TrainLoop<'r> {
         if predictor.words_of_work() > 2 * n * predictor.members().len() as u64 {
             return Ok(());
         }
-        let mut errors = 0;
+        let (mut errors, mut judge) = (0, Judge::new(&predictor));
         stream.rewind();
         while let Some(block) = stream.next_block()? {
             self.course.look_outside(self.run)?;
-            let wrong = predictor.mistakes(&block, &self.run.stop);
+            let wrong = judge.mistakes(&block, &self.run.stop);
             errors += u64::from(wrong.count_ones());
         }
         // The last masks are valid only if no interrupt was raised meanwhile.

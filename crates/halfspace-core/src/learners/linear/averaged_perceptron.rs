@@ -348,8 +348,12 @@ impl MemberRule for AveragedPerceptron {
         self.perceptron.decide(block, row, stop)
     }
 
-    fn is_additive(&self) -> bool {
-        true
+    fn patience(&self) -> u64 {
+        self.unchecked
+    }
+
+    fn additive_step(&self) -> Option<f64> {
+        self.perceptron.additive_step()
     }
 }
 

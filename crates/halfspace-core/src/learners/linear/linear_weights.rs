@@ -422,13 +422,13 @@ impl LinearWeights {
     /// The prediction for one row with its score.
     pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut LinearScratch) -> Decision {
         match self.score(block, row, scratch) {
-            LinearScore::Integer(score) => match self {
-                Self::Integer(own) if own.unit != Unit::ONE => {
-                    let (units, unit) = (score, own.unit);
-                    Decision::new(Score::Multiple { units, unit }, units >= 0)
-                }
-                _ => score.into(),
-            },
+            LinearScore::Integer(units) => {
+                let unit = match self {
+                    Self::Integer(own) => own.unit,
+                    Self::Real(_) => Unit::ONE,
+                };
+                Decision::new(Score::of_units(units, unit), units >= 0)
+            }
             LinearScore::Real(score) => score.into(),
         }
     }

@@ -229,10 +229,13 @@ fn root(square: BigUint) -> BigUint {
 
 /// |w|^2 with the bias, in units of the weights.
 pub(super) fn weights_squared(weights: &IntegerWeights) -> BigUint {
+    if weights.largest() == 0 {
+        return BigUint::ZERO;
+    }
     let components = weights.weights().into_iter().chain(weights.bias());
-    components
-        .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
-        .sum()
+    // Weights are at most 2^40, so 2^48 squares fit.
+    let squares = components.map(|w| u128::from(w.unsigned_abs()).pow(2));
+    squares.sum::<u128>().into()
 }
 
 pub(super) fn is_positive(margin: LinearScore) -> bool {
@@ -318,8 +321,11 @@ pub fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f
             row.iter().map(|x| x * x).sum()
         }
         (BlockFeatures::Sparse(rows), None | Some(Reading::Unsigned)) => {
-            let squares = rows.row(row).entries().map(|(_, x)| x * x);
-            squares.sum()
+            let row = rows.row(row);
+            match row.values {
+                Some(values) => values.iter().map(|x| x * x).sum(),
+                None => row.ids.len() as f64,
+            }
         }
         (BlockFeatures::Boolean(bits), Some(Reading::Unsigned)) => {
             let ones = (0..bits.words_per_row()).map(|word| bits.word(word, row).count_ones());

@@ -461,7 +461,7 @@ impl MemberRule for Perceptron {
         self.weights.decide(block, row, &mut self.scratch)
     }
 
-    fn is_additive(&self) -> bool {
-        true
+    fn additive_step(&self) -> Option<f64> {
+        Some(self.step)
     }
 }

@@ -1,0 +1,236 @@
+//! Integer weights of many classes side by side: the sums of a sparse row for all classes at once.
+//!
+//! Each column has one cell of 32 bits per class, and sixteen cells fill a cache line. So a row reads each of its
+//! columns once for sixteen classes, where a [column](super::IntegerColumn) per class would read as many lines.
+
+use super::column_groups::{CLASSES, ClassCells, parts_of};
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::scalar;
+
+/// The most groups that one look at a row adds up.
+const GROUPS_AT_ONCE: usize = 2;
+
+/// One integer weight per column and class, with an optional bias per class.
+#[derive(Clone, Debug)]
+pub struct ClassColumns {
+    n: usize,
+    is_signed: bool,
+    /// Groups per column.
+    groups: usize,
+    /// The groups of the first column, then those of the next.
+    cells: Vec<ClassCells>,
+    /// No cell has a larger magnitude.
+    largest: i64,
+    classes: Vec<Class>,
+}
+
+/// What the cells of a class leave out.
+#[derive(Clone, Debug)]
+struct Class {
+    /// A number that is added to each cell. A signed row changes it in place of the cells that the row does not select.
+    offset: i64,
+    /// The sum of all weights.
+    total: i64,
+    bias: Option<i64>,
+}
+
+impl ClassColumns {
+    /// Weights of 0 for `n` columns.
+    pub fn new(n: usize, classes: usize, is_signed: bool) -> Self {
+        let groups = classes.div_ceil(CLASSES);
+        let class = Class {
+            offset: 0,
+            total: 0,
+            bias: None,
+        };
+        Self {
+            n,
+            is_signed,
+            groups,
+            cells: vec![[0; CLASSES]; n * groups],
+            largest: 0,
+            classes: vec![class; classes],
+        }
+    }
+
+    /// Replaces the weights of a class. Returns false, and leaves them as they were, if one of them exceeds 32 bits.
+    ///
+    /// # Panics
+    /// Panics unless there is one weight per column.
+    #[must_use]
+    pub fn assign(&mut self, class: usize, weights: &[i64], bias: Option<i64>) -> bool {
+        assert_eq!(weights.len(), self.n, "one weight per column");
+        let largest = weights.iter().map(|weight| weight.saturating_abs()).max();
+        let largest = largest.unwrap_or(0);
+        if largest > i32::MAX.into() {
+            return false;
+        }
+        self.largest = self.largest.max(largest);
+        let (group, lane) = (class / CLASSES, class % CLASSES);
+        let cells = self.cells.iter_mut().skip(group).step_by(self.groups);
+        for (cells, &weight) in cells.zip(weights) {
+            cells[lane] = weight as i32;
+        }
+        self.classes[class] = Class {
+            offset: 0,
+            total: weights.iter().sum(),
+            bias,
+        };
+        true
+    }
+
+    /// Replaces `sums` by the sum of each class for a row of these active columns, with its bias.
+    ///
+    /// # Panics
+    /// Panics if a column is not below n.
+    pub fn scores(&self, ids: &[u32], sums: &mut Vec<i64>) {
+        sums.clear();
+        sums.resize(self.groups * CLASSES, 0);
+        // So many cells at once have a sum of at most 32 bits.
+        let at_once = i64::from(i32::MAX) / self.largest.max(1);
+        for ids in ids.chunks(at_once as usize) {
+            match kernels() {
+                Kernels::Detected => add_cells_detected(&self.cells, self.groups, ids, sums),
+                Kernels::Scalar => scalar::add_cells(&self.cells, self.groups, ids, sums),
+            }
+        }
+        sums.truncate(self.classes.len());
+        let active = ids.len() as i64;
+        for (sum, class) in sums.iter_mut().zip(&self.classes) {
+            let selected = *sum + class.offset * active;
+            let product = match self.is_signed {
+                true => 2 * selected - class.total,
+                false => selected,
+            };
+            *sum = product + class.bias.unwrap_or(0);
+        }
+    }
+
+    /// Adds `amount` times a row of these active columns to the weights and the bias of a class. Returns false if a
+    /// cell may then exceed 32 bits. The weights are unusable in this case.
+    ///
+    /// # Panics
+    /// Panics if a column is not below n.
+    #[must_use]
+    pub fn add(&mut self, class: usize, ids: &[u32], amount: i64) -> bool {
+        let (selected, others) = parts_of(amount, self.is_signed);
+        let (group, lane) = (class / CLASSES, class % CLASSES);
+        if self.largest.saturating_add(selected.saturating_abs()) > i32::MAX.into() {
+            return false;
+        }
+        for &id in ids {
+            let cell = &mut self.cells[id as usize * self.groups + group][lane];
+            *cell += selected as i32;
+            self.largest = self.largest.max(i64::from(*cell).abs());
+        }
+        let own = &mut self.classes[class];
+        own.offset += others;
+        own.total += selected * ids.len() as i64 + others * self.n as i64;
+        own.bias = own.bias.map(|bias| bias + amount);
+        true
+    }
+}
+
+multiversioned! {
+    fn add_cells_detected(cells: &[ClassCells], groups: usize, ids: &[u32], sums: &mut [i64]) {
+        let mut first = 0;
+        while first + GROUPS_AT_ONCE <= groups {
+            add_groups::<GROUPS_AT_ONCE>(cells, (groups, first), ids, sums);
+            first += GROUPS_AT_ONCE;
+        }
+        if first < groups {
+            add_groups::<1>(cells, (groups, first), ids, sums);
+        }
+    }
+}
+
+/// Adds up `COUNT` groups of each column from `first` on, of `groups` in all.
+#[inline(always)]
+fn add_groups<const COUNT: usize>(
+    cells: &[ClassCells],
+    (groups, first): (usize, usize),
+    ids: &[u32],
+    sums: &mut [i64],
+) {
+    let mut all = [[0_i32; CLASSES]; COUNT];
+    for &id in ids {
+        let at = id as usize * groups + first;
+        let own = &cells[at..at + COUNT];
+        for (sums, cells) in all.iter_mut().zip(own) {
+            for (sum, cell) in sums.iter_mut().zip(cells) {
+                *sum = sum.wrapping_add(*cell);
+            }
+        }
+    }
+    let sums = sums[first * CLASSES..].iter_mut();
+    for (sum, own) in sums.zip(all.as_flattened()) {
+        *sum += i64::from(*own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bits::column_groups::IntegerStep;
+    use crate::bits::{IntegerColumn, SWITCH, use_kernels};
+
+    prop_compose! {
+        fn cases()(n in 1_usize..60, classes in 1_usize..70)(
+            weights in prop::collection::vec(prop::collection::vec(-40_i64..40, n), classes),
+            large in prop_oneof![3 => Just(0_i64), 1 => Just(i64::from(i32::MAX) - 900)],
+            rows in prop::collection::vec((prop::collection::vec(any::<bool>(), n), 0..classes), 1..20),
+            is_signed in any::<bool>(), bias in prop::option::of(-90_i64..90), amount in -9_i64..9,
+        ) -> (Vec<Vec<i64>>, Vec<(Vec<u32>, usize)>, IntegerStep) {
+            let raise = |weights: Vec<i64>| weights.into_iter().map(|weight| weight + large).collect();
+            let listed = |(row, class): (Vec<bool>, usize)| {
+                let ids = (0..).zip(row).filter_map(|(id, is_active)| is_active.then_some(id));
+                (ids.collect(), class)
+            };
+            let step = IntegerStep { is_signed, bias, amount, positives: 0 };
+            (weights.into_iter().map(raise).collect(), rows.into_iter().map(listed).collect(), step)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn class_columns_equal_one_column_per_class((weights, rows, step) in cases()) {
+            let _switch = SWITCH.lock();
+            let n = weights[0].len();
+            let mut columns: Vec<_> = weights.iter().map(|own| IntegerColumn::new(own.clone())).collect();
+            let mut biases = vec![step.bias; weights.len()];
+            let mut all = ClassColumns::new(n, weights.len(), step.is_signed);
+            for (class, own) in weights.iter().enumerate() {
+                prop_assert!(all.assign(class, own, step.bias));
+            }
+            for (ids, class) in rows {
+                let step = |class: usize| IntegerStep { bias: biases[class], ..step };
+                let expected = columns.iter().enumerate();
+                let expected: Vec<i64> =
+                    expected.map(|(class, own)| own.sparse_score(&ids, step(class))).collect();
+                for chosen in [Kernels::Scalar, Kernels::Detected] {
+                    use_kernels(chosen);
+                    let mut sums = vec![7; 3];
+                    all.scores(&ids, &mut sums);
+                    prop_assert_eq!(&sums, &expected);
+                }
+                prop_assert!(all.add(class, &ids, step(class).amount));
+                columns[class].add_sparse(&ids, step(class).amount, step(class).is_signed);
+                biases[class] = biases[class].map(|bias| bias + step(class).amount);
+            }
+        }
+    }
+
+    #[test]
+    fn class_columns_refuse_what_exceeds_32_bits() {
+        let mut columns = ClassColumns::new(2, 3, true);
+        assert!(!columns.assign(1, &[0, 1 << 31], None));
+        assert!(columns.assign(1, &[0, i64::from(i32::MAX) - 1], None));
+        assert!(!columns.add(2, &[0], 1));
+        assert!(!columns.add(2, &[0], i64::MAX / 2));
+        let mut sums = Vec::new();
+        columns.scores(&[0, 1], &mut sums);
+        assert_eq!(sums, [0, i64::from(i32::MAX) - 1, 0]);
+    }
+}

@@ -171,7 +171,7 @@ def many_classes(table, ours, folder):
     classes, passes, n = 26, 20, 20_000
     words = zipf_words(random, 2_400, n, 136)
     sums = random.standard_normal((classes, n))[:, words].sum(axis=2)
-    # With so many wrong labels, no side separates the sample within the passes.
+    # A tenth of the labels is drawn.
     labels = np.where(random.random(len(words)) < 0.1, random.integers(0, classes, len(words)), sums.argmax(axis=0))
     sample = Texts(folder, "classes", words, n, labels)
     per_pass = scikit_perceptron(sample.x, sample.y, passes)

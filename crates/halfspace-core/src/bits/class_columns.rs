@@ -25,7 +25,7 @@ pub struct ClassColumns {
 }
 
 /// What the cells of a class leave out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Class {
     /// A number that is added to each cell. A signed row changes it in place of the cells that the row does not select.
     offset: i64,
@@ -38,19 +38,24 @@ impl ClassColumns {
     /// Weights of 0 for `n` columns.
     pub fn new(n: usize, classes: usize, is_signed: bool) -> Self {
         let groups = classes.div_ceil(CLASSES);
-        let class = Class {
-            offset: 0,
-            total: 0,
-            bias: None,
-        };
         Self {
             n,
             is_signed,
             groups,
             cells: vec![[0; CLASSES]; n * groups],
             largest: 0,
-            classes: vec![class; classes],
+            classes: vec![Class::default(); classes],
         }
+    }
+
+    /// Adds a class with weights of 0, and returns its place. None if the groups are full.
+    pub fn join(&mut self) -> Option<usize> {
+        let class = self.classes.len();
+        if class == self.groups * CLASSES {
+            return None;
+        }
+        self.classes.push(Class::default());
+        Some(class)
     }
 
     /// Replaces the weights of a class. Returns false, and leaves them as they were, if one of them exceeds 32 bits.

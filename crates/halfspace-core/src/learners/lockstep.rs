@@ -45,6 +45,14 @@ impl Lockstep {
         })
     }
 
+    /// These weights and those of one further member. None if there is no room.
+    pub fn joined(mut self, member: &[Hypothesis]) -> Option<Self> {
+        let own = whole_weights(member.first()?)?;
+        let class = self.columns.join()?;
+        let is_assigned = self.columns.assign(class, &own.weights(), own.bias());
+        is_assigned.then_some(self)
+    }
+
     /// Replaces `scores` by the score of each member for a Boolean row, in units of the weights.
     pub fn scores(&mut self, block: &Block<'_>, row: usize, scores: &mut Vec<i64>) {
         let ids = active(block, row, &mut self.ids);

@@ -298,8 +298,10 @@ impl CertificateCoverage {
         let population = self.population(cell, seed);
         let data = population.draw(self.question.examples, seed, Purpose::Examples);
         let mut session = self.session(cell, delta, seed);
-        let error =
-            |session: &Session| population.error(&session.predictor(), cell.entry.presentation);
+        let error = |session: &Session| {
+            let predictor = session.predictor().expect("two classes");
+            population.error(&predictor, cell.entry.presentation)
+        };
         let (mut present, mut sum) = (error(&session), 0.0);
         for row in 0..data.examples() {
             let before = present;

@@ -135,7 +135,10 @@ fn violated(runs: u64, bound: impl Fn(u64, u64) -> f64) -> f64 {
             let rows = data.rows(row..row + 1);
             session.learn(&rows, &Run::default()).expect("an example");
             let tested = session.tested();
-            let error = population.error(&session.predictor(), cell.entry.presentation);
+            let error = population.error(
+                &session.predictor().expect("two classes"),
+                cell.entry.presentation,
+            );
             error > bound(tested.run_length, tested.mistakes + 1)
         })
     };
@@ -157,7 +160,10 @@ fn sessions_that_pac_ends_are_wrong_no_more_often_than_allowed() {
         drop(learnt);
         assert_eq!(session.end(), Some(&SessionEnd::Confident), "seed {number}");
         examples += session.counts().examples;
-        let error = population.error(&session.predictor(), cell.entry.presentation);
+        let error = population.error(
+            &session.predictor().expect("two classes"),
+            cell.entry.presentation,
+        );
         wrong += u64::from(error > design.question.error);
     }
     let mean = examples as f64 / runs as f64;

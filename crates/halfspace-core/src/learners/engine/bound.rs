@@ -24,14 +24,23 @@ pub struct Bound {
 
 impl Bound {
     /// The bound of a committee: the sum of its members' bounds. The committee is wrong only if a member is, so it
-    /// makes no more mistakes than all of them together. None if a member has no bound.
-    pub fn of_members(members: &[MemberOutcome], counts: &Counts) -> Option<Self> {
+    /// makes no more mistakes than all of them together. If classes joined when they appeared, as `joined` says, it is
+    /// also wrong on the first example of each. None if a member has no bound.
+    pub fn of_members(members: &[MemberOutcome], joined: bool, counts: &Counts) -> Option<Self> {
         let bounds: Vec<&Self> = members
             .iter()
             .map(|member| member.bound.as_ref())
             .collect::<Option<_>>()?;
         let first = bounds.first()?;
-        let sum = bounds.iter().map(|bound| bound.mistakes_at_most).sum();
+        let sum: Option<f64> = bounds.iter().map(|bound| bound.mistakes_at_most).sum();
+        let (first_examples, what) = match joined {
+            true => (
+                members.len() as f64,
+                "the sum of the bounds of all classes, and 1 for the first example of each",
+            ),
+            false => (0.0, "the sum of the bounds of all classes"),
+        };
+        let sum = sum.map(|sum| sum + first_examples);
         let verdicts: Option<Vec<bool>> = bounds.iter().map(|bound| bound.respected).collect();
         let missing = bounds.iter().find_map(|bound| bound.detail.clone());
         Some(Self {
@@ -42,10 +51,19 @@ impl Bound {
                 let holds = counts.mistakes as f64 <= sum?;
                 Some(holds && !all.contains(&false))
             }),
-            detail: Some(
-                missing.unwrap_or_else(|| "the sum of the bounds of all classes".to_owned()),
-            ),
+            detail: Some(missing.unwrap_or_else(|| what.to_owned())),
         })
+    }
+
+    /// The bound on all mistakes, if this one leaves out the first example of all, before which no class was known.
+    #[must_use]
+    pub fn and_the_first(self) -> Self {
+        let detail = "1 of the mistakes is the first example, before which no class was known";
+        Self {
+            mistakes_at_most: self.mistakes_at_most.map(|bound| bound + 1.0),
+            detail: self.detail.or_else(|| Some(detail.to_owned())),
+            ..self
+        }
     }
 
     /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that they did.

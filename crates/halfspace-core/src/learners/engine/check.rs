@@ -30,6 +30,7 @@ pub fn check_accepted(
 ) -> Result<(), TaskError> {
     check_data(task, input)?;
     check_parts(task, input)?;
+    check_open(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
         let limit = state_bytes_max;
@@ -68,6 +69,22 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     Ok(())
 }
 
+/// Checks that a run whose classes join when they appear reads the examples in their order, as a session does.
+fn check_open(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let wrong = match (task_order(task, input), task.holdout, input) {
+        _ if !task.open => return Ok(()),
+        (_, _, Input::Generated(_)) => "generated examples have two classes; leave classes out",
+        (Ok(order), _, _) if order != Some(Order::Cyclic) => {
+            "classes=open needs the order of the data; set the parameter order to cyclic"
+        }
+        (_, Some(_), _) => {
+            "classes=open learns from all examples in their order; leave holdout out"
+        }
+        _ => return Ok(()),
+    };
+    Err(TaskError::WrongData(wrong.to_owned()))
+}
+
 /// Checks that every row has a 32-bit number, as rows read out of order need.
 pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
     let rows_max = u64::from(u32::MAX);
@@ -91,11 +108,15 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
                               examples are only for predictions";
                 return Err(TaskError::WrongData(detail.to_owned()));
             }
-            labels if task.classes > 2 && !labels.has_many_classes() => {
+            labels if task.open && !labels.is_labelled() => {
+                let detail = "each example needs the label of a class";
+                return Err(TaskError::WrongData(detail.to_owned()));
+            }
+            labels if !task.open && task.classes > 2 && !labels.has_many_classes() => {
                 let detail = "each example needs the label of one of the classes";
                 return Err(TaskError::WrongData(detail.to_owned()));
             }
-            labels if task.classes == 2 && labels.has_many_classes() => {
+            labels if !task.is_committee() && labels.has_many_classes() => {
                 return Err(TaskError::WrongData(MANY_CLASSES.to_owned()));
             }
             labels => (labels.is_labelled(), data.shape().is_real),
@@ -122,7 +143,7 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
 
 /// Checks that only more than two classes are learnt jointly.
 pub(crate) fn check_multiclass(task: &Task) -> Result<(), TaskError> {
-    if task.classes > 2 || task.multiclass != Multiclass::Joint {
+    if task.is_committee() || task.multiclass != Multiclass::Joint {
         return Ok(());
     }
     let detail =

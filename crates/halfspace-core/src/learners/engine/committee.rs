@@ -10,6 +10,7 @@
 //!   predicted loses it. The members must have a [`MemberRule::additive_step`]. This is Kesler's construction.
 //!   K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems", JMLR 3 (2003) 951-991.
 
+use std::mem;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -53,8 +54,21 @@ pub struct Committee {
     positive: Vec<bool>,
     /// The scores of the present row in lockstep.
     scores: Vec<i64>,
-    /// The rows of the present block that were mistakes of each member, as masks.
+    /// The rows of the present block that were mistakes of each member, or its first row, as masks.
     mistaken: Vec<u64>,
+    joining: Option<Joining>,
+    /// The number of examples shown so far.
+    presented: u64,
+}
+
+/// The classes of a committee whose members join when the first examples of their classes are read.
+pub struct Joining {
+    /// The next member.
+    pub next: Box<dyn Rule>,
+    /// Builds another that equals the first.
+    pub build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
+    /// The number of members at the end of the run. Those of classes that it never saw have their first hypothesis.
+    pub classes: usize,
 }
 
 /// The rule of one class, and its own counts.
@@ -68,6 +82,15 @@ struct Member {
 }
 
 impl Member {
+    fn new(rule: Box<dyn Rule>, heard: usize) -> Self {
+        Self {
+            rule,
+            mistakes: 0,
+            updates: 0,
+            heard,
+        }
+    }
+
     /// Tells the rule that the rows before `row` were shown. Returns the limit that ends the run, if any.
     fn hear(&mut self, row: usize) -> Option<&'static str> {
         let examples = row - self.heard;
@@ -83,8 +106,13 @@ impl Member {
 impl Committee {
     /// A committee of one rule per class, all built alike. None if they cannot be members that learn like this, or if
     /// their own mistakes decide the order in which they read the examples.
-    pub fn new(multiclass: Multiclass, mut rules: Vec<Box<dyn Rule>>) -> Option<Self> {
-        let first = member(rules.first_mut()?)?;
+    pub fn new(
+        multiclass: Multiclass,
+        mut rules: Vec<Box<dyn Rule>>,
+        mut joining: Option<Joining>,
+    ) -> Option<Self> {
+        let next = joining.as_mut().map(|joining| &mut joining.next);
+        let first = member(rules.first_mut().or(next)?)?;
         let order = first.order();
         let step = first.additive_step();
         if multiclass == Multiclass::Joint && step.is_none() {
@@ -92,13 +120,7 @@ impl Committee {
         }
         let positive = Vec::with_capacity(rules.len());
         let mistaken = vec![0; rules.len()];
-        let member = |rule| Member {
-            rule,
-            mistakes: 0,
-            updates: 0,
-            heard: 0,
-        };
-        let members = rules.into_iter().map(member).collect();
+        let members = rules.into_iter().map(|rule| Member::new(rule, 0)).collect();
         let committee = Self {
             multiclass,
             members,
@@ -108,8 +130,71 @@ impl Committee {
             positive,
             scores: Vec::new(),
             mistaken,
+            joining,
+            presented: 0,
         };
         (order != Order::RandomMistake).then_some(committee)
+    }
+
+    /// Whether a row is the first of its class, whose member then joins.
+    fn is_first(&self, block: &Block<'_>, row: usize) -> bool {
+        self.joining.is_some() && block.class(row) as usize >= self.members.len()
+    }
+
+    /// Adds the member of the next class, which has heard of the rows before `heard`.
+    fn join(&mut self, heard: usize) -> Option<&mut Member> {
+        let joining = self.joining.as_mut()?;
+        let next = (joining.build)();
+        let member = Member::new(mem::replace(&mut joining.next, next), heard);
+        let lockstep = self.lockstep.take().flatten();
+        let last = member.rule.last();
+        self.lockstep = lockstep
+            .and_then(|all| all.joined(last.members()))
+            .map(Some);
+        self.mistaken.push(0);
+        self.members.push(member);
+        self.members.last_mut()
+    }
+
+    /// Lets the member of a class join at its first row. Returns the limit that ends the run, if any.
+    fn join_at(
+        &mut self,
+        block: &Block<'_>,
+        row: usize,
+        before: u64,
+        stop: &StopFlag,
+    ) -> Option<&'static str> {
+        let class = block.class(row);
+        let mut refused = None;
+        while self.members.len() <= class as usize {
+            let own = self.join(row)?.rule()?;
+            // The averages of all classes are over all examples.
+            refused = refused.or(own.presented(before));
+            let is_positive = own.decide(&block.of_class(class), row, stop).is_positive();
+            self.positive.push(is_positive);
+        }
+        if let Some(rows) = self.mistaken.last_mut() {
+            *rows |= 1 << row;
+        }
+        refused
+    }
+
+    /// A rule like those of all members.
+    fn any(&self) -> &dyn Rule {
+        let next = self.joining.as_ref().map(|joining| &joining.next);
+        let first = self.members.first().map(|member| &member.rule);
+        first.or(next).expect("a class, or one that joins").as_ref()
+    }
+
+    /// The hypotheses of all classes.
+    fn hypotheses(&self, of: impl Fn(&dyn Rule) -> Predictor) -> Predictor {
+        let members = self.members.iter().map(|member| of(member.rule.as_ref()));
+        let missing = self.joining.iter().flat_map(|joining| {
+            let missing = self.members.len()..joining.classes;
+            missing.map(|_| of(joining.next.as_ref()))
+        });
+        let all = members.chain(missing).flat_map(Predictor::into_members);
+        Predictor::Committee(all.collect())
     }
 
     /// Lets every member decide on a row. Returns the predicted class, or None if `stop` is raised.
@@ -117,8 +202,9 @@ impl Committee {
         if self.lockstep.is_none() {
             // Members that add whole multiples of the examples can be followed. The first rows stand for all.
             let is_fit = self.step.is_some() && lockstep::pays(block, self.members.len());
-            let last = is_fit.then(|| self.last());
-            self.lockstep = Some(last.and_then(|last| Lockstep::of(last.members())));
+            let members = self.members.iter().filter(|_| is_fit);
+            let last = members.flat_map(|member| member.rule.last().into_members());
+            self.lockstep = Some(Lockstep::of(&last.collect::<Vec<_>>()));
         }
         let class = match self.lockstep.as_mut().and_then(Option::as_mut) {
             Some(lockstep) => {
@@ -151,13 +237,13 @@ impl Committee {
         largest.map_or(0, |(class, _)| class)
     }
 
-    /// Lets the members learn from the row, for which `predicted` was predicted. Returns whether one of them changed,
+    /// Lets the members learn from the row, for which `predicted` was predicted if a class was known. Returns whether one of them changed,
     /// and the limit of the first one that refused.
     fn correct(
         &mut self,
         block: &Block<'_>,
         row: usize,
-        predicted: u32,
+        predicted: Option<u32>,
         random: &mut Generator,
     ) -> (bool, Option<&'static str>) {
         let class = block.class(row);
@@ -166,7 +252,9 @@ impl Committee {
         for ((code, (own, mistaken)), is_positive) in (0..).zip(members).zip(&self.positive) {
             let learns = match self.multiclass {
                 Multiclass::OneVsRest => *is_positive != (code == class),
-                Multiclass::Joint => predicted != class && [class, predicted].contains(&code),
+                Multiclass::Joint => predicted.is_some_and(|predicted| {
+                    predicted != class && [class, predicted].contains(&code)
+                }),
             };
             if !learns {
                 continue;
@@ -244,16 +332,17 @@ impl Rule for Committee {
     }
 
     fn predictor(&self) -> Predictor {
-        let members = self.members.iter().map(|member| member.rule.predictor());
-        Predictor::Committee(members.flat_map(Predictor::into_members).collect())
+        self.hypotheses(|rule| rule.predictor())
     }
 
     fn last(&self) -> Predictor {
-        let members = self.members.iter().map(|member| member.rule.last());
-        Predictor::Committee(members.flat_map(Predictor::into_members).collect())
+        self.hypotheses(|rule| rule.last())
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        if self.joining.is_some() {
+            snapshot.numbers([self.members.len() as u64, self.presented]);
+        }
         for member in &mut self.members {
             snapshot.numbers([member.mistakes, member.updates]);
             member.rule.snapshot(snapshot);
@@ -262,11 +351,25 @@ impl Rule for Committee {
 
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         self.lockstep = None;
-        self.members.iter_mut().try_for_each(|member| {
+        let mut joined = 0;
+        if self.joining.is_some() {
+            self.members.clear();
+            self.mistaken.clear();
+            joined = snapshot.number()?;
+            self.presented = snapshot.number()?;
+        }
+        let restore = |member: &mut Member, snapshot: &mut SnapshotReader<'_>| {
             member.mistakes = snapshot.number()?;
             member.updates = snapshot.number()?;
             member.rule.restore(snapshot)
-        })
+        };
+        for member in &mut self.members {
+            restore(member, snapshot)?;
+        }
+        for _ in 0..joined {
+            restore(self.join(0).ok_or(SnapshotError)?, snapshot)?;
+        }
+        Ok(())
     }
 
     fn bound(
@@ -280,14 +383,24 @@ impl Rule for Committee {
             // The sum of the members' bounds, see [`Bound::of_members`].
             Multiclass::OneVsRest => Ok(None),
             Multiclass::Joint => {
-                let first = &self.members[0].rule;
-                first.joint_bound(&self.last(), stream, counts, reason, run)
+                let last = self.last();
+                if self.joining.is_none() {
+                    return self.any().joint_bound(&last, stream, counts, reason, run);
+                }
+                let others = Counts {
+                    mistakes: counts.mistakes.saturating_sub(1),
+                    ..*counts
+                };
+                let bound = self
+                    .any()
+                    .joint_bound(&last, stream, &others, reason, run)?;
+                Ok(bound.map(Bound::and_the_first))
             }
         }
     }
 
     fn why_no_bound(&self) -> &'static str {
-        self.members[0].rule.why_no_bound()
+        self.any().why_no_bound()
     }
 
     fn members(
@@ -372,7 +485,9 @@ impl OnlineRule for Committee {
         mut rows: Range<usize>,
         stop: &StopFlag,
     ) -> Option<usize> {
-        rows.find(|&row| self.decide(block, row, stop) != Some(block.class(row)))
+        rows.find(|&row| {
+            self.is_first(block, row) || self.decide(block, row, stop) != Some(block.class(row))
+        })
     }
 
     fn may_break_off(&self) -> bool {
@@ -397,7 +512,9 @@ impl OnlineRule for Committee {
         random: &mut Generator,
     ) -> Learnt {
         let mut learnt = Learnt::nothing(rows.end);
-        let mut predicted = BlockCodes::zeros(planes_for(self.members.len()));
+        let codes = block.codes_from(0);
+        let planes = planes_for(self.members.len()).max(codes.words().len());
+        let mut predicted = BlockCodes::zeros(planes);
         self.mistaken.fill(0);
         let mut patience = u64::MAX;
         for member in &mut self.members {
@@ -406,14 +523,32 @@ impl OnlineRule for Committee {
         }
         learnt.end = rows.end.min(rows.start.saturating_add(patience as usize));
         for row in rows.start..learnt.end {
-            let Some(class) = self.decide(block, row, stop) else {
-                learnt.end = row;
-                break;
+            self.positive.clear();
+            let decided = match self.members.is_empty() {
+                true => None,
+                false => match self.decide(block, row, stop) {
+                    Some(class) => Some(class),
+                    None => {
+                        learnt.end = row;
+                        break;
+                    }
+                },
             };
-            predicted.set(row, class);
-            learnt.mistaken |= u64::from(class != block.class(row)) << row;
-            let (is_changed, refused) = self.correct(block, row, class, random);
-            learnt.updated |= u64::from(is_changed) << row;
+            match decided {
+                Some(class) => predicted.set(row, class),
+                None => learnt.unpredicted |= 1 << row,
+            }
+            let is_first = self.is_first(block, row);
+            let before = self.presented + (row - rows.start) as u64;
+            let joined = match is_first {
+                true => self.join_at(block, row, before, stop),
+                false => None,
+            };
+            learnt.mistaken |= u64::from(is_first || decided != Some(block.class(row))) << row;
+            let (is_changed, refused) = self.correct(block, row, decided, random);
+            let refused = joined.or(refused);
+            // A new class changes what is predicted, too.
+            learnt.updated |= u64::from(is_first || is_changed) << row;
             learnt.last = refused.map_or(learnt.last, Update::Refused);
             // A confidence rule must hear of each change of the committee, with or without a mistake.
             if refused.is_some() || u64::from(learnt.changed().count_ones()) >= mistakes_max {
@@ -426,6 +561,7 @@ impl OnlineRule for Committee {
                 learnt.last = Update::Refused(limit);
             }
         }
+        self.presented += (learnt.end - rows.start) as u64;
         let masks = (0..).zip(&self.mistaken).filter(|(_, mask)| **mask != 0);
         learnt.members = masks.map(|(code, mask)| (code, *mask)).collect();
         learnt.predicted = Some(predicted);
@@ -634,7 +770,7 @@ mod tests {
             }
             let counts = session.counts();
             assert_eq!((counts.examples, counts.mistakes), (700, mistakes));
-            let predictor = session.predictor();
+            let predictor = session.predictor().expect("three classes");
             for (member, weights) in predictor.members().iter().zip(&replica.weights) {
                 let Hypothesis::Linear(member) = member else {
                     panic!("linear weights");
@@ -747,7 +883,7 @@ mod tests {
     #[test]
     fn a_member_at_its_limit_ends_the_committee() {
         let mut plan = plan("perceptron", &json!({}), 4, false);
-        let first = Session::new(plan.clone()).expect("a session").predictor();
+        let first = Session::new(plan.clone()).expect("a session").last();
         let full = first.members().iter().map(|member| match member {
             Hypothesis::Linear(LinearWeights::Integer(own)) => {
                 let weights = vec![INTEGER_WEIGHT_MAX; 4];

@@ -39,12 +39,11 @@ impl KeptInBlock {
 }
 
 impl Kept {
-    /// Keeps nothing yet of `examples`. `members` is 1 for two classes.
+    /// Keeps nothing yet of `examples`. `members` is the size of the committee, or 0 without one.
     pub(crate) fn new(examples: usize, members: usize) -> Self {
-        let own = if members > 1 { members } else { 0 };
         Self {
             all: BitVector::zeros(examples),
-            members: Some(vec![BTreeSet::new(); own]),
+            members: Some(vec![BTreeSet::new(); members]),
         }
     }
 
@@ -52,7 +51,7 @@ impl Kept {
     pub(crate) fn bytes_max(examples: u64, members: usize) -> u64 {
         // A set of one row has a node of 56 bytes, and larger ones take less for each.
         let listed = match members {
-            1 => 0,
+            0 => 0,
             _ => 56 * ROWS_MAX + members * size_of::<BTreeSet<u32>>(),
         };
         examples / 8 + listed as u64

@@ -61,7 +61,7 @@ pub(crate) fn report(
         }
         Err(_) => (None, "the run ended before the bound was computed"),
         Ok(own) => (
-            own.or_else(|| Bound::of_members(&members, &counts)),
+            own.or_else(|| Bound::of_members(&members, task.open, &counts)),
             rule.why_no_bound(),
         ),
     };

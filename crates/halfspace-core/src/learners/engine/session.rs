@@ -327,9 +327,10 @@ impl Session {
         &self.plan
     }
 
-    /// The present hypothesis.
-    pub fn predictor(&self) -> Predictor {
-        self.rule.predictor()
+    /// The present hypothesis. None before the first example of open classes.
+    pub fn predictor(&self) -> Option<Predictor> {
+        let predictor = self.rule.predictor();
+        (!predictor.members().is_empty()).then_some(predictor)
     }
 
     /// The hypothesis that predicts the next example before it is learnt. Only an average differs from
@@ -443,7 +444,7 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
             "a session has no time limit; remove the field",
         );
     }
-    if plan.task.classes > 2 && plan.assume.is_some() {
+    if plan.task.is_committee() && plan.assume.is_some() {
         let detail = "a session of more than two classes claims no confidence; remove the field";
         return wrong_stop("assume", detail);
     }

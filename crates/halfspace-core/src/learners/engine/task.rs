@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::learners::engine::committee::{Committee, Multiclass};
+use crate::learners::engine::committee::{Committee, Joining, Multiclass};
 use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
@@ -26,8 +26,10 @@ const INITIAL: &str = "initial";
 pub struct Task {
     pub entry: &'static LearnerEntry,
     pub parameters: Parameters,
-    /// The number of classes, at least 2. A learner tells two apart, so more of them take a committee of its rules.
+    /// The number of classes, at least 2 unless they are open. A learner tells two apart, so more of them take a committee of its rules.
     pub classes: usize,
+    /// Whether each class joins when its first example is read. A session then begins with 0 classes.
+    pub open: bool,
     /// How the members of a committee learn.
     pub multiclass: Multiclass,
     /// The seed of every random choice.
@@ -61,6 +63,7 @@ impl Task {
             entry,
             parameters: Parameters::defaults(entry.parameters),
             classes: 2,
+            open: false,
             multiclass: Multiclass::default(),
             seed,
             confidence: None,
@@ -81,12 +84,19 @@ impl Task {
         self.rule.or(self.error.map(|_| StopRule::Pac))
     }
 
-    /// The number of rules: one for two classes, or one per class for more.
+    /// Whether each class has a rule of its own.
+    pub fn is_committee(&self) -> bool {
+        self.open || self.classes > 2
+    }
+
+    /// The number of rules of the committee, or 0 without one.
+    pub(crate) fn committee_size(&self) -> usize {
+        if self.is_committee() { self.classes } else { 0 }
+    }
+
+    /// The number of rules: one for two classes, or one per class in a committee.
     pub fn members(&self) -> usize {
-        match self.classes {
-            2 => 1,
-            classes => classes,
-        }
+        if self.is_committee() { self.classes } else { 1 }
     }
 
     /// Whether the run may stop by a confidence rule.
@@ -155,7 +165,9 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
     let noted = examples.saturating_mul(an_example).saturating_mul(members);
     let marked = numbered_examples(task, input).filter(|_| task.entry.has_receipts());
-    let kept = marked.map_or(0, |examples| Kept::bytes_max(examples, task.members()));
+    let kept = marked.map_or(0, |examples| {
+        Kept::bytes_max(examples, task.committee_size())
+    });
     let all = drawn.saturating_add(rows).saturating_add(noted);
     let all = all.saturating_add(kept);
     all.saturating_add((64 * n).saturating_mul(members))
@@ -181,16 +193,38 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
         let detail = "the model tells another number of classes apart than the examples have";
         return Err(TaskError::WrongStart(detail.to_owned()));
     }
+    if task.open {
+        let joining = joining(task, n, real)?;
+        return Ok((committee(task, Vec::new(), Some(joining))?, random));
+    }
     let mut member = |class| build_member(task, n, real, class, &mut random);
-    let rule = match task.members() {
-        1 => member(0)?,
-        members => {
-            let members = (0..members).map(member).collect::<Result<Vec<_>, _>>()?;
-            check_alike(starts, &members).map_err(TaskError::WrongStart)?;
-            committee(task, members)?
-        }
+    if !task.is_committee() {
+        return Ok((member(0)?, random));
+    }
+    let members = (0..task.members()).map(member);
+    let members = members.collect::<Result<Vec<_>, _>>()?;
+    check_alike(starts, &members).map_err(TaskError::WrongStart)?;
+    Ok((committee(task, members, None)?, random))
+}
+
+/// The classes that join, each with a rule that is built like all others.
+fn joining(task: &Task, n: usize, real: bool) -> Result<Joining, TaskError> {
+    if task.start.is_some() {
+        let detail = "classes that join when they appear start from the learner's first hypothesis; leave the model out";
+        return Err(TaskError::WrongStart(detail.to_owned()));
+    }
+    let own = task.clone();
+    let build = move || {
+        let mut random = own.seed.generator(Purpose::Learner);
+        build_member(&own, n, real, 0, &mut random)
     };
-    Ok((rule, random))
+    let first = build()?;
+    let build = Box::new(move || build().expect("as the first"));
+    Ok(Joining {
+        next: first,
+        build,
+        classes: task.classes,
+    })
 }
 
 /// The rule of the first class, which has the order and the memory of all members.
@@ -237,10 +271,14 @@ fn check_alike(starts: Option<&[Hypothesis]>, members: &[Box<dyn Rule>]) -> Resu
     }
 }
 
-fn committee(task: &Task, members: Vec<Box<dyn Rule>>) -> Result<Box<dyn Rule>, TaskError> {
+fn committee(
+    task: &Task,
+    members: Vec<Box<dyn Rule>>,
+    joining: Option<Joining>,
+) -> Result<Box<dyn Rule>, TaskError> {
     // Half-space examples are all positive.
     let is_labelled = task.entry.presentation != Presentation::HalfSpace;
-    match Committee::new(task.multiclass, members).filter(|_| is_labelled) {
+    match Committee::new(task.multiclass, members, joining).filter(|_| is_labelled) {
         Some(committee) => Ok(Box::new(committee)),
         None => {
             let name = task.entry.name;

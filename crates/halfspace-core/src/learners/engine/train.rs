@@ -151,7 +151,7 @@ fn begin<'r>(
     let mut train_loop = TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order));
     train_loop.kept = task::numbered_examples(task, input)
         .filter(|_| is_kept)
-        .map(|examples| Kept::new(examples as usize, task.members()));
+        .map(|examples| Kept::new(examples as usize, task.committee_size()));
     train_loop
 }
 

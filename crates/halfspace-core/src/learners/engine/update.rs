@@ -30,6 +30,8 @@ pub struct Learnt {
     /// The classes that were predicted. None with two classes, because the label and the mistake tell which was
     /// predicted.
     pub predicted: Option<BlockCodes>,
+    /// The mask of the rows before which no class was known. They are mistakes without a prediction.
+    pub unpredicted: u64,
     /// The masks of the rows that were mistakes of members of a committee, with the codes of these members. Empty with
     /// two classes.
     pub members: Vec<(u32, u64)>,
@@ -46,6 +48,7 @@ impl Learnt {
             mistaken: 0,
             updated: 0,
             predicted: None,
+            unpredicted: 0,
             members: Vec::new(),
             last: Update::Unchanged,
         }
@@ -63,13 +66,15 @@ impl Learnt {
         self.mistaken | self.updated
     }
 
-    /// The code of the class that was predicted for a row of `block`. None for an untested row.
+    /// The code of the class that was predicted for a row of `block`. None for an untested row, and for one before
+    /// which no class was known.
     pub fn predicted(&self, block: &Block<'_>, row: usize) -> Option<u32> {
         let is_mistake = self.mistaken >> row & 1 == 1;
         let code = match &self.predicted {
             Some(codes) => codes.get(row),
             None => u32::from(block.own_label(row) != is_mistake),
         };
-        self.is_tested.then_some(code)
+        let is_predicted = self.unpredicted >> row & 1 == 0;
+        (self.is_tested && is_predicted).then_some(code)
     }
 }

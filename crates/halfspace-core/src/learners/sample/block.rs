@@ -75,10 +75,10 @@ impl<'a> Block<'a> {
     /// The rows as a member of a committee sees them: those of its class have the label +1, all others -1.
     #[must_use]
     pub fn of_class(&self, code: u32) -> Self {
-        let own = match &self.codes {
-            Some(codes) => codes.mask(code),
-            None => unreachable!("rows of two classes before a committee"),
-        };
+        let codes = self.codes;
+        let own = codes
+            .unwrap_or_else(|| BlockCodes::of_signs(self.positives))
+            .mask(code);
         Self {
             positives: own & row_mask(self.rows()),
             codes: None,

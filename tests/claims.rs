@@ -130,6 +130,7 @@ impl Training {
             .as_ref()
             .map(|_| ModelId::new(Timestamp::from_milliseconds(1), [1; 10]));
         let train = TrainSpec {
+            classes: None,
             learner: serde_json::from_value(self.learner).unwrap(),
             stop: serde_json::from_value(self.stop).unwrap(),
             trace: false,
@@ -398,7 +399,7 @@ fn session(seed: u64, times: usize, params: Value, assume: Option<Assume>) -> Cl
     }
     Claim {
         confidence: session.confidence(),
-        is_right: session.predictor() == Hypothesis::BinaryWeights(target).into(),
+        is_right: session.predictor() == Some(Hypothesis::BinaryWeights(target).into()),
     }
 }
 
@@ -422,7 +423,7 @@ fn fresh_session(seed: u64) -> Claim {
     session.learn(&data, &Run::default()).unwrap();
     Claim {
         confidence: session.confidence(),
-        is_right: session.predictor() == Hypothesis::BinaryWeights(target).into(),
+        is_right: session.predictor() == Some(Hypothesis::BinaryWeights(target).into()),
     }
 }
 

@@ -355,7 +355,9 @@ impl From<FormatError> for Problem {
             Kind::EmptyData => Code::EMPTY_DATA,
             Kind::BadBit | Kind::BadValue | Kind::BadBase64 => Code::BAD_VALUE,
             Kind::NotBoolean => Code::WRONG_DATA,
-            Kind::BadLabel | Kind::MixedLabels | Kind::MixedLines => Code::BAD_LABEL,
+            Kind::BadLabel | Kind::UnknownLabel | Kind::MixedLabels | Kind::MixedLines => {
+                Code::BAD_LABEL
+            }
             Kind::BadIndex | Kind::IndexOrder => Code::BAD_INDEX,
             Kind::Unsupported => Code::UNSUPPORTED,
             Kind::BadOption => Code::BAD_OPTION,

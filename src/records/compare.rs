@@ -132,6 +132,7 @@ impl CompareSpec {
             trace: false,
             holdout: None,
             multiclass: self.multiclass,
+            classes: None,
             warm_start: None,
         }
     }

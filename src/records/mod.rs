@@ -35,6 +35,7 @@ pub mod queue;
 pub mod schedule;
 pub mod separability;
 pub mod session;
+pub mod stated_classes;
 pub mod task;
 pub mod time;
 pub mod trace_parent;

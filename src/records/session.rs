@@ -12,7 +12,7 @@ use super::id::SessionId;
 use super::names::Names;
 use super::owner::Owner;
 use super::time::Timestamp;
-use super::train::{LearnerSpec, StopSpec};
+use super::train::{LearnerSpec, StopSpec, is_false};
 
 /// The request of a session. With the examples, it suffices to repeat the training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct SessionSpec {
     /// How more than two classes are learnt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
+    /// Whether each class joins when its first example comes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub open: bool,
     /// The kind of the features.
     pub values: RowsKind,
     /// The declared distribution of the examples.
@@ -60,7 +63,7 @@ pub struct SessionTally {
     pub terminated: bool,
     /// Time of the last examples; `None` before the first example.
     pub written_at: Option<Timestamp>,
-    /// The classes that the first examples named, if they were labelled and the request of the session named none.
+    /// The classes that the examples named, if they were labelled and the request of the session named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
 }
@@ -82,11 +85,22 @@ impl SessionRecord {
         self.position == 0 && self.spec.names.classes.is_none()
     }
 
+    /// The names of the classes so far, for an answer. Plain labels have none, unless each is a class that joined.
+    pub fn class_names(&self) -> Option<Vec<String>> {
+        let names = &self.spec.names;
+        match (self.spec.open, &names.classes) {
+            (true, Some(classes)) => Some(classes.each().flatten().map(str::to_owned).collect()),
+            (true, None) => Some(Vec::new()),
+            (false, _) => names.class_names(),
+        }
+    }
+
     /// The rule by which a body for the session reads labels.
     pub fn label_rule(&self) -> LabelRule {
-        match self.is_unnamed() {
-            true => LabelRule::New,
-            false => self.spec.names.label_rule(),
+        match (self.spec.open, self.is_unnamed()) {
+            (true, _) => LabelRule::Open,
+            (false, true) => LabelRule::New,
+            (false, false) => self.spec.names.label_rule(),
         }
     }
 }

@@ -18,6 +18,7 @@ use halfspace_formats::{Classes, TableEncoding, json};
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 use super::lineage::Lineage;
+use super::stated_classes::StatedClasses;
 use super::written;
 
 pub use halfspace_core::theory::Share;
@@ -48,6 +49,11 @@ pub struct TrainSpec {
     /// prediction is wrong: the true class gains the example and the predicted class loses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
+    /// The classes in their order, of which each label names one. When absent, the labels of the data are the
+    /// classes. With `open` each class joins when the run reads its first example, as in a session that does not
+    /// know the classes; of data with two classes, -1 joins before 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<StatedClasses>,
     /// Model whose hypothesis the training starts from. All counts still begin at 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<ModelId>,
@@ -64,6 +70,7 @@ impl TrainSpec {
             trace: false,
             holdout: None,
             multiclass: None,
+            classes: None,
             warm_start: None,
             stop: StopSpec::default(),
         }
@@ -290,7 +297,7 @@ pub struct ModelDocument {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 

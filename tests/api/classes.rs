@@ -342,7 +342,7 @@ async fn the_first_body_of_a_session_names_its_classes() {
     }
     let path = format!("{session}/examples");
     let answer = service.post_as(&path, LIBSVM, "3 1:1\n").await;
-    assert_eq!(answer.problem(400), "bad-label");
+    assert_eq!(answer.problem(422), "wrong-data");
     let path = format!("{session}/model");
     let saved = service.post(&path).await.expect(201).id();
     assert_eq!(file(&service, &saved).await["classes"], json!(["1", "2"]));
@@ -355,7 +355,7 @@ async fn the_first_body_of_a_session_names_its_classes() {
     learnt(&service, &plain, LIBSVM, "1 1:1\n").await;
     let path = format!("{plain}/examples");
     let answer = service.post_as(&path, LIBSVM, "1 1:1\n2 2:1\n").await;
-    assert_eq!(answer.problem(400), "bad-label");
+    assert_eq!(answer.problem(422), "wrong-data");
 }
 
 #[tokio::test]

@@ -545,7 +545,8 @@ async fn a_session_of_three_classes_equals_one_pass() {
     assert_eq!(file.expect(200).json()["classes"], json!(["b", "a", "c"]));
     let unknown = json!({"labelled": {"examples": [{"x": "100", "y": "d"}]}});
     let answer = service.post_json(&examples, &unknown).await;
-    assert_eq!(answer.problem(400), "bad-label");
+    assert_eq!(answer.problem(422), "wrong-data");
+    assert!(answer.text().contains("classes=open"), "{}", answer.text());
     for (classes, of) in [
         (json!(["a"]), "two classes or more"),
         (json!(["1", "1.0"]), "same labels"),

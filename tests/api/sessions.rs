@@ -274,7 +274,7 @@ async fn session_stream_ends_with_a_late_error_and_keeps_earlier_lines() {
         ("{\"x\": \"101\", \"y\": 0}", "bad-label", 4),
         ("{\"x\": [1, -1, 1], \"y\": 1}", "wrong-data", 4),
         ("{\"x\": [0.5, 1, 0], \"y\": 1}", "wrong-data", 4),
-        ("{\"x\": \"101\", \"y\": 2}", "bad-label", 4),
+        ("{\"x\": \"101\", \"y\": 2}", "wrong-data", 4),
         ("{\"x\": \"101\", \"y\": 1, \"z\": 1}", "schema", 4),
         ("no example", "bad-label", 4),
         ("{\"x\": \"1 1\", \"y\": 1}", "bad-value", 4),

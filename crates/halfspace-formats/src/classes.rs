@@ -3,6 +3,8 @@
 //! New data name their classes themselves (see `building/label_names.rs`). When a model, a session or an encoding reads
 //! labels, its own names decide. What a label means must not depend on the order of the values in a body.
 
+use std::collections::HashSet;
+
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Labels};
@@ -12,15 +14,15 @@ use crate::cell::{Content as Cell, DecimalMark};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::numbers::{EXACT_MAX, exact_decimal};
 
-/// The names of two or more classes, in the order of their codes. Of two classes, the first has the label -1 and the
-/// second the label +1. In JSON the names are a list, whose first item is null if the first class means every value
+/// The names of classes, in the order of their codes. There is one only while the first of open classes is known. Of
+/// two classes, the first has the label -1 and the second the label +1. In JSON the names are a list, whose first item is null if the first class means every value
 /// that is not the name of another class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Option<String>>", into = "Vec<Option<String>>")]
 pub struct Classes {
     /// The name of code 0, or `None` if it means every value that is not another name.
     first: Option<String>,
-    /// The names of the other codes, of which there is at least one.
+    /// The names of the other codes.
     others: Vec<String>,
 }
 
@@ -32,6 +34,8 @@ pub enum LabelRule {
     New,
     /// The classes of a model or a session. No other value is a label.
     Of(Classes),
+    /// A session that learns new classes. Each value is one, and the codes have the order of the first examples.
+    Open,
     /// A model that the request may name only after the data (see [`crate::Parsed::is_undecided`]).
     Later,
     /// Nothing, because a prediction ignores labels.
@@ -62,10 +66,10 @@ impl TryFrom<Vec<Option<String>>> for Classes {
         let others = names
             .collect::<Option<Vec<_>>>()
             .ok_or("a class after the first has no name")?;
-        if others.is_empty() {
-            return Err("there is only one class");
+        match (&first, others.is_empty()) {
+            (None, true) => Err("the only class has no name"),
+            _ => Ok(Self { first, others }),
         }
-        Ok(Self { first, others })
     }
 }
 
@@ -78,7 +82,7 @@ impl Classes {
         }
     }
 
-    /// The classes of these codes, or `None` if there are fewer than two.
+    /// The classes of these codes, or `None` if there are none.
     pub fn of_names(names: impl IntoIterator<Item = String>) -> Option<Self> {
         Self::try_from(names.into_iter().map(Some).collect::<Vec<_>>()).ok()
     }
@@ -144,6 +148,26 @@ impl Classes {
     /// The name of the label -1 of two classes, unless this is the label of every other value.
     pub fn negative(&self) -> Option<&str> {
         self.first.as_deref()
+    }
+
+    /// These classes, followed by those of `given` that are not among them. The spelling alone decides.
+    #[must_use]
+    pub fn joined_by(mut self, given: &Self) -> Self {
+        let spelling = |name: Option<&str>| name.map(|name| canonical(name.as_bytes()).0);
+        let mut known: HashSet<_> = self.each().map(spelling).collect();
+        for name in given.each().flatten() {
+            if known.insert(spelling(Some(name))) {
+                self.others.push(name.to_owned());
+            }
+        }
+        self
+    }
+
+    /// The first `count` classes, of which there must be one.
+    #[must_use]
+    pub fn first(mut self, count: usize) -> Self {
+        self.others.truncate(count.saturating_sub(1));
+        self
     }
 
     /// Whether two of the names mean the same label, as 1 and 1.0 do.
@@ -216,7 +240,7 @@ impl Classes {
         let (shown, positive) = (excerpt(label), excerpt(self.positive().as_bytes()));
         let detail = match self.negative() {
             _ if self.is_plain() => {
-                return bad_label(label);
+                format!("{} {NEW_CLASSES}", bad_label(label).detail)
             }
             None => format!(
                 "{shown} could mean the label +1 or a value other than {positive}; write {positive} for +1, and any \
@@ -224,11 +248,11 @@ impl Classes {
             ),
             Some(_) => format!(
                 "{shown} is not a label; the labels are {}. Correct the label, leave the example out, or train on \
-                 examples of all classes.",
+                 examples of all classes. {NEW_CLASSES}",
                 self.listed()
             ),
         };
-        Fault::new(FormatErrorKind::BadLabel, detail)
+        Fault::new(FormatErrorKind::UnknownLabel, detail)
     }
 
     /// Lists the names in an error.
@@ -279,6 +303,9 @@ impl Classes {
         names.map(|name| canonical(name.as_bytes()).0).collect()
     }
 }
+
+/// Who learns a label that is not known.
+const NEW_CLASSES: &str = "A session opened with classes=open learns new classes.";
 
 /// The largest number of names that an error lists.
 const LISTED_MAX: usize = 12;
@@ -503,7 +530,26 @@ mod tests {
             })
         );
         assert!(own.recoding(&given, |_| true).unwrap_err().contains("`x`"));
-        assert!(Classes::of_names(["a".to_owned()]).is_none());
+        assert!(Classes::of_names(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn new_classes_follow_the_known_ones() {
+        let of = |names: &[&str]| Classes::of_names(names.iter().map(|&name| name.to_owned()));
+        let own = of(&["b", "1"]).unwrap();
+        let given = of(&["c", "1.0", "a", "b"]).unwrap();
+        let joined = own.clone().joined_by(&given);
+        assert_eq!(Some(joined.clone()), of(&["b", "1", "c", "a"]));
+        let recoding = joined.recoding(&given, |_| true).unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(|code| recoding.of_code(code)),
+            [2, 1, 3, 0]
+        );
+        assert_eq!(joined.first(2), own);
+        // A sign is no label of its own where every value is a class.
+        let words = of(&["no", "yes"]).unwrap();
+        let signs = of(&["1"]).unwrap();
+        assert_eq!(Some(words.joined_by(&signs)), of(&["no", "yes", "1"]));
     }
 
     #[test]
@@ -544,7 +590,7 @@ mod tests {
             assert_eq!(serde_json::to_string(&classes).unwrap(), text);
             assert_eq!(serde_json::from_str::<Classes>(text).unwrap(), classes);
         }
-        for text in [r#"["3",null]"#, r#"["3"]"#, "[]"] {
+        for text in [r#"["3",null]"#, "[null]", "[]"] {
             assert!(serde_json::from_str::<Classes>(text).is_err(), "{text}");
         }
     }

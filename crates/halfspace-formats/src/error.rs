@@ -86,8 +86,10 @@ pub enum FormatErrorKind {
     BadValue,
     /// A value makes the examples real although the request asks for Boolean ones.
     NotBoolean,
-    /// A label is neither 1, -1 or 0 nor a known class, or a class does not have two values.
+    /// A label is neither 1, -1 or 0 nor the name of a class, or is missing.
     BadLabel,
+    /// A model or a session does not know the class of a label.
+    UnknownLabel,
     /// Labels 0 and -1 occur in one body.
     MixedLabels,
     /// Lines of different kinds occur in one body.

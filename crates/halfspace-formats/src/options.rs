@@ -162,7 +162,8 @@ impl Options {
 
     /// Whether each example needs a label, because a model with class names must read it.
     pub(crate) fn needs_labels(&self) -> bool {
-        self.unlabelled == UnlabelledMeans::Nothing && matches!(self.label_rule, LabelRule::Of(_))
+        self.unlabelled == UnlabelledMeans::Nothing
+            && matches!(self.label_rule, LabelRule::Of(_) | LabelRule::Open)
     }
 
     /// Checks the options of labels against each other. `has_labels` says whether a body has labels if the option

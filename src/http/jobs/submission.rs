@@ -9,7 +9,7 @@ use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{Format, Options, StoredExamples};
+use halfspace_formats::{Format, LabelRule, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
@@ -17,7 +17,8 @@ use crate::jobs::{
     ResolveError, resolve, unfit_reason,
 };
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{Callback, DatasetId, Job, ModelId, Owner};
+use crate::records::train::TrainSpec;
+use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
 
 use crate::http::app_state::App;
 use crate::http::computing::compute;
@@ -57,20 +58,22 @@ async fn checked_job(
 ) -> Result<NewJob, Problem> {
     let RequestedJob { task, seed, .. } = job;
     let model = find_model(app, &owner, &task, at).await?;
-    let label_rule = model.as_ref().map(|model| model.names.label_rule());
-    let label_rule = label_rule.unwrap_or_default();
+    let listed = listed_classes(&task, at)?;
+    let label_rule = match (&model, &listed) {
+        (Some(model), _) => model.names.label_rule(),
+        (None, Some(names)) => names.label_rule(),
+        (None, None) => LabelRule::New,
+    };
     let pointer = at.data_pointer();
     let (data, sha256, memory) = (job.data, job.sha256, &job.memory);
     let found = find_data(app, &owner, data, sha256, pointer, label_rule, memory).await?;
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
     check_seconds(app, &task, at)?;
-    let (mut found, model) = match model {
-        None => (read_alone(app, found, pointer).await?, None),
-        Some(model) => {
-            let (found, model) = read_by(app, found, model, at).await?;
-            (found, Some(model))
-        }
+    let names = model.as_ref().map(|model| model.names.clone()).or(listed);
+    let mut found = match names {
+        None => read_alone(app, found, pointer).await?,
+        Some(names) => read_by(app, found, names, at).await?,
     };
     found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
     let mut spec = JobSpec {
@@ -108,23 +111,44 @@ async fn read_alone(app: &App, mut data: JobData, pointer: &str) -> Result<JobDa
     compute(app, None, work).await
 }
 
-/// Gives the data the labels of the model that reads them. A sample of the request is then digested once more, which
+/// Gives the data the labels of the model or the list that reads them. A sample of the request is then digested once more, which
 /// takes a second per gibibyte.
 async fn read_by(
     app: &App,
     mut data: JobData,
-    model: LoadedModel,
+    names: Names,
     at: &TaskPlace,
-) -> Result<(JobData, LoadedModel), Problem> {
+) -> Result<JobData, Problem> {
     let work = move |_: &_| {
-        let read = data.read_by(&model.names);
-        Ok((data, model, read))
+        let read = data.read_by(&names);
+        Ok((data, read))
     };
-    let (data, model, read) = compute(app, None, work).await?;
-    match read {
-        Ok(()) => Ok((data, model)),
-        Err(detail) => Err(of_data(Code::WRONG_DATA, detail, at)),
+    match compute(app, None, work).await? {
+        (data, Ok(())) => Ok(data),
+        (_, Err(detail)) => Err(of_data(Code::WRONG_DATA, detail, at)),
     }
+}
+
+/// The classes that a training lists, as the names of a model.
+fn listed_classes(task: &TaskSpec, at: &TaskPlace) -> Result<Option<Names>, Problem> {
+    let TaskSpec::Train(TrainSpec {
+        classes: Some(stated),
+        warm_start,
+        ..
+    }) = task
+    else {
+        return Ok(None);
+    };
+    let listed = match warm_start {
+        Some(_) => Err("The model names the classes; leave `classes` out.".to_owned()),
+        None => stated.clone().listed(),
+    };
+    let named = |classes| Names {
+        classes: Some(classes),
+        ..Names::default()
+    };
+    let wrong = |detail| Problem::at(Code::OUT_OF_RANGE, at.at("/classes", detail));
+    Ok(listed.map_err(wrong)?.map(named))
 }
 
 /// Sets the options for reading data for a stored model. Its classes read the labels, and if the format leaves the

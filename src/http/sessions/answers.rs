@@ -27,10 +27,12 @@ const ANSWER_BYTES: usize = 96;
 pub struct ExampleAnswer<'a> {
     /// Position of the session after the example: the number of examples learnt.
     position: u64,
-    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a test.
+    /// Prediction before the example was learnt: 1 or -1 of two classes; of more and of open classes, the place of the
+    /// class among those of the session, from 0. Null if a batch consumed the example without a test, or if no class
+    /// was known.
     #[schema(value_type = Option<i8>)]
     prediction: Option<i64>,
-    /// Name of the predicted class. Absent if the classes of the session have no names.
+    /// Name of the predicted class. Absent without a prediction, or if the classes of the session have no names.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     predicted_class: Option<&'a str>,
@@ -44,8 +46,17 @@ pub struct ExampleAnswer<'a> {
 
 impl<'a> ExampleAnswer<'a> {
     /// Creates the result of the example that brought the session to `position`, with the names of the classes.
-    pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String]>) -> Self {
-        let count = classes.map_or(2, <[_]>::len);
+    pub fn new(
+        position: u64,
+        answered: &Answered,
+        classes: Option<&'a [String]>,
+        open: bool,
+    ) -> Self {
+        let count = match open {
+            // The number of a class does not change when others join.
+            true => usize::MAX,
+            false => classes.map_or(2, <[_]>::len),
+        };
         let class = |code: u32| classes.map(|names| names[code as usize].as_str());
         Self {
             position,
@@ -68,13 +79,19 @@ pub struct WaitingAnswers {
     /// Position before the first waiting answer. The positions of one request are consecutive.
     position: u64,
     classes: Option<Vec<String>>,
+    /// Whether further classes may join.
+    open: bool,
 }
 
-/// The two ends of the answers, with these names of the labels -1 and +1. Dropping the reader does not stop the
+/// The two ends of the answers of a session, with the names of its classes. Dropping the reader does not stop the
 /// session from learning.
-pub fn answers(classes: Option<Vec<String>>) -> (Answers, AnswerReader<WaitingAnswers>) {
+pub fn answers(
+    classes: Option<Vec<String>>,
+    open: bool,
+) -> (Answers, AnswerReader<WaitingAnswers>) {
     let waiting = WaitingAnswers {
         classes,
+        open,
         ..WaitingAnswers::default()
     };
     AnswerQueue::ends(waiting, CancelOnDrop::default())
@@ -89,6 +106,10 @@ pub fn push(answers: &Answers, learnt: Learnt) {
         if waiting.answers.is_empty() {
             waiting.position = learnt.position;
         }
+        if waiting.open {
+            // The names of earlier answers keep their places.
+            waiting.classes = learnt.classes;
+        }
         waiting.answers.extend(learnt.answers);
     });
 }
@@ -99,7 +120,8 @@ impl Waiting for WaitingAnswers {
         let mut text = Vec::with_capacity(count * ANSWER_BYTES);
         for answered in self.answers.drain(..count) {
             self.position += 1;
-            let answer = ExampleAnswer::new(self.position, &answered, self.classes.as_deref());
+            let answer =
+                ExampleAnswer::new(self.position, &answered, self.classes.as_deref(), self.open);
             // Writing to memory does not fail.
             let _ = serde_json::to_writer(&mut text, &answer);
             text.push(b'\n');

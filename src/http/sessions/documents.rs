@@ -65,6 +65,11 @@ pub struct SessionAnswer {
     pub seed: u64,
     /// Conditions under which the session ends.
     pub stop: StopSpec,
+    /// Names of the classes in the order of their hypotheses. Null if they have no names. Of open classes, those whose
+    /// examples have come.
+    pub classes: Option<Vec<String>>,
+    /// Whether each class joins at its first example.
+    pub open: bool,
     /// Position of the session: the number of examples learnt. The ETag has the same number.
     pub position: u64,
     /// Examples read: tested, or consumed in a batch.
@@ -78,7 +83,8 @@ pub struct SessionAnswer {
     /// Confidence rule that can end the session, also one that the learner follows by default. Null if no confidence
     /// ends the session.
     pub stop_rule: Option<SessionStopRule>,
-    /// Current hypothesis. Null if the hypothesis is longer than 256 KiB; save the session as a model then.
+    /// Current hypothesis. Null if the hypothesis is longer than 256 KiB; save the session as a model then. Also null
+    /// before the first example of open classes.
     pub hypothesis: Option<HypothesisDocument>,
     /// Reason why the session claims no confidence now or at its end, or why the rule's own claim is
     /// incomplete.
@@ -147,7 +153,8 @@ impl From<Model> for SavedModel {
 /// The document of a session in its current state.
 pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
     let (counts, spec) = (session.counts(), record.spec.clone());
-    let hypothesis = HypothesisDocument::from(&session.predictor());
+    let predictor = session.predictor();
+    let hypothesis = predictor.map(|predictor| HypothesisDocument::from(&predictor));
     SessionAnswer {
         id: record.id,
         learner: SessionLearner {
@@ -159,6 +166,8 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         assume: spec.assume,
         seed: spec.seed,
         stop: spec.stop,
+        classes: record.class_names(),
+        open: spec.open,
         position: counts.examples,
         examples: counts.examples,
         mistakes: counts.mistakes,
@@ -169,7 +178,7 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
             confidence: watch.confidence_asked(),
             threshold: watch.threshold(),
         }),
-        hypothesis: is_shown_inline(&hypothesis).then_some(hypothesis),
+        hypothesis: hypothesis.filter(is_shown_inline),
         confidence_detail: session.confidence_detail().map(String::from),
         termination: session.end().map(|end| termination(session, end)),
         created_at: record.created_at,

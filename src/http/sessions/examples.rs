@@ -49,13 +49,17 @@ pub struct ExampleAnswers<'a> {
 #[derive(Serialize)]
 struct LearntAnswers {
     #[serde(rename = "answers", serialize_with = "each_answer")]
-    learnt: Learnt,
+    learnt: (Learnt, bool),
 }
 
-fn each_answer<S: Serializer>(learnt: &Learnt, serializer: S) -> Result<S::Ok, S::Error> {
+fn each_answer<S: Serializer>(
+    (learnt, open): &(Learnt, bool),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let answers = (learnt.position + 1..).zip(&learnt.answers);
     let classes = learnt.classes.as_deref();
-    serializer.collect_seq(answers.map(|(at, one)| ExampleAnswer::new(at, one, classes)))
+    let answer = |(at, one)| ExampleAnswer::new(at, one, classes, *open);
+    serializer.collect_seq(answers.map(answer))
 }
 
 /// Learns from the examples in the body. The result of an example means that the example is on disk.
@@ -66,7 +70,7 @@ fn each_answer<S: Serializer>(learnt: &Learnt, serializer: S) -> Result<S::Ok, S
 /// second. A body in any other format is read to its end first and then answered in the same lines.
 ///
 /// If the first body has labels, they name the classes of the session, unless its encoding does. Later labels are read
-/// by these names in every format.
+/// by these names in every format. In a session of open classes, each new label is a class.
 ///
 /// With `If-Match` the session must be at the given position, so a retry learns no example twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",
@@ -91,7 +95,7 @@ pub async fn learn_session_examples(
     let position = if_match(request.headers())?;
     let body = DataBody::new(&app, request)?;
     let session = app.jobs.sessions.find(&owner, id).await?;
-    let label_rule = session.label_rule();
+    let (label_rule, names) = (session.label_rule(), session.class_names());
     let spec = session.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
     let mut options = options(
@@ -113,6 +117,7 @@ pub async fn learn_session_examples(
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
             let etag = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
+            let learnt = (learnt, spec.open);
             Ok((etag, Json(LearntAnswers { learnt })).into_response())
         }
         Format::Ndjson => {
@@ -120,7 +125,7 @@ pub async fn learn_session_examples(
             let writer = app.jobs.sessions.write(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
-            let (answers, mut reader) = answers(spec.names.class_names());
+            let (answers, mut reader) = answers(names, spec.open);
             let feed = Feed::new(&app, writer, body, &options, answers)?;
             tokio::spawn(feed.at(position, stands).run(occurrence));
             match timeout(STATUS_TIMEOUT, reader.begun()).await {
@@ -138,7 +143,7 @@ pub async fn learn_session_examples(
             drop(permit);
             let rest = learnt.rest.take();
             let stands = learnt.stands();
-            let (answers, mut reader) = answers(learnt.classes.take());
+            let (answers, mut reader) = answers(learnt.classes.clone(), spec.open);
             push(&answers, learnt);
             if let Some(error) = rest {
                 let problem = Problem::from(error).at_position_unless_told(stands);

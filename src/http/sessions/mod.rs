@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_formats::{
-    Assume, CLASSES_MAX, Classes, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
+    Assume, Classes, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
 };
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -24,8 +24,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::SessionError;
 use crate::records::id::{ModelKind, SessionKind};
-use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::session::SessionSpec;
+use crate::records::stated_classes::StatedClasses;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 use crate::records::{KeyRecord, Model, Names, Owner, SessionId};
 
@@ -55,9 +55,9 @@ pub struct SessionRequest {
     /// Encoding of raw rows: the id of a model or a dataset, or columns.
     encoding: Option<SessionEncoding>,
     /// Names of the classes. Of two, the first has the label -1 and the second the label 1; of more, each gets a
-    /// hypothesis of its own. When absent, the labels of the encoding or of the first examples name two classes.
-    #[schema(min_items = 2)]
-    classes: Option<Vec<String>>,
+    /// hypothesis of its own. With `open` each label is a class, whose hypothesis joins at its first example. When
+    /// absent, the labels of the encoding or of the first examples name two classes.
+    classes: Option<StatedClasses>,
     /// How more than two classes are learnt: `one-vs-rest` when absent.
     #[schema(value_type = Option<Multiclass>)]
     multiclass: Option<Multiclass>,
@@ -143,7 +143,9 @@ impl From<SessionError> for Problem {
             SessionError::Ended { position, .. } => {
                 Self::new(Code::WRONG_STATE, detail).at_position(position)
             }
-            SessionError::EndsWithin { .. } => Self::new(Code::WRONG_STATE, detail),
+            SessionError::EndsWithin { .. } | SessionError::FewClasses { .. } => {
+                Self::new(Code::WRONG_STATE, detail)
+            }
             SessionError::Busy => Self::new(Code::SESSION_BUSY, detail),
             SessionError::TooLong { .. } => Self::new(Code::INTRACTABLE, detail),
             SessionError::OverQuota(over) => over.into(),
@@ -199,14 +201,16 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         let field = FieldError::at_pointer("/n", detail);
         return Err(Problem::at(Code::OUT_OF_RANGE, field).into());
     }
+    let open = asked.classes == Some(StatedClasses::Open);
     if let Some(stated) = asked.classes {
-        names.classes = Some(stated_classes(stated, &names)?);
+        names.classes = stated_classes(stated, &names)?;
     }
     let spec = SessionSpec {
         learner: asked.learner,
         n,
         names,
         multiclass: asked.multiclass,
+        open,
         values: asked.values.unwrap_or(RowsKind::of(is_real)),
         assume: asked.assume,
         seed: app.seed(asked.seed),
@@ -219,34 +223,18 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     Ok(created_session(answer))
 }
 
-/// The classes that a request states.
-fn stated_classes(stated: Vec<String>, names: &Names) -> Result<Classes, Problem> {
-    let wrong = match names.classes {
-        Some(_) => Some("The encoding names the classes already; leave `classes` out.".to_owned()),
-        None if stated.len() > CLASSES_MAX => Some(format!(
-            "There are {} classes, more than classes_max: {CLASSES_MAX}.",
-            stated.len()
-        )),
-        None if !is_short(&stated) => Some(format!(
-            "The names take more than {NAMES_BYTES_MAX} bytes in total."
-        )),
-        None => None,
+/// The classes that a request lists. None if they are open.
+fn stated_classes(stated: StatedClasses, names: &Names) -> Result<Option<Classes>, Problem> {
+    let listed = match names.classes {
+        Some(_) => Err("The encoding names the classes already; leave `classes` out.".to_owned()),
+        None => stated.listed(),
     };
-    let classes = Classes::of_names(stated);
-    let wrong = wrong.or_else(|| match &classes {
-        None => Some("A session has two classes or more.".to_owned()),
-        Some(classes) if classes.overlap() => {
-            Some("Two names read the same labels; each class has a name of its own.".to_owned())
-        }
-        Some(_) => None,
-    });
-    match (wrong, classes) {
-        (None, Some(classes)) => Ok(classes),
-        (wrong, _) => {
-            let field = FieldError::at_pointer("/classes", wrong.unwrap_or_default());
-            Err(Problem::at(Code::OUT_OF_RANGE, field))
-        }
-    }
+    listed.map_err(|wrong| {
+        Problem::at(
+            Code::OUT_OF_RANGE,
+            FieldError::at_pointer("/classes", wrong),
+        )
+    })
 }
 
 /// The names and the encoding that a request states for its rows.
@@ -350,7 +338,8 @@ pub async fn delete_session(
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
     responses((status = 201, description = "The model is stored", body = SavedModel)),
-    extensions(("x-problems" = json!(problems(&[SESSION, KEYED, STORED])))))]
+    extensions(("x-problems" = json!(problems(&[
+        SESSION, KEYED, STORED, &[Code::WRONG_STATE]])))))]
 pub async fn save_session_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -395,7 +384,7 @@ fn created_model(model: Model) -> Response {
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))),
     extensions(("x-problems" = json!(problems(&[
-        SESSION, BODY, EXAMPLES, ANSWERED, &[Code::NOT_ACCEPTABLE]])))))]
+        SESSION, BODY, EXAMPLES, ANSWERED, &[Code::NOT_ACCEPTABLE, Code::WRONG_STATE]])))))]
 pub async fn predict_session(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -225,10 +225,10 @@ impl Feed {
     }
 }
 
-/// The problem for a body at fault. The session determines n, so an example of another length is data that the
-/// session does not accept.
+/// The problem for a body at fault. The session determines n and the classes, so an example of another length or of
+/// another class is data that the session does not accept.
 pub fn of_session(error: FormatError) -> Problem {
-    if error.kind == FormatErrorKind::UnequalLength {
+    if let FormatErrorKind::UnequalLength | FormatErrorKind::UnknownLabel = error.kind {
         let detail = error.to_string();
         return Problem::new(Code::WRONG_DATA, detail).with(placed(error.place, error.detail));
     }

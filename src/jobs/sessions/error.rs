@@ -35,6 +35,11 @@ pub enum SessionError {
          only the first {last} examples"
     )]
     EndsWithin { last: usize },
+    /// The session has open classes and cannot predict yet.
+    #[error(
+        "the session has seen {classes} classes; it predicts, and can be saved as a model, once it has seen two"
+    )]
+    FewClasses { classes: usize },
     /// Another request is writing.
     #[error("another request is writing to the session")]
     Busy,

@@ -79,10 +79,17 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         trace: false,
         holdout: None,
         multiclass: spec.multiclass,
+        classes: None,
         warm_start: None,
     };
     let task = Task {
-        classes: spec.names.class_count(),
+        // Classes that join are counted by the session.
+        classes: if spec.open {
+            0
+        } else {
+            spec.names.class_count()
+        },
+        open: spec.open,
         ..task_of(&train, Seed(spec.seed))?
     };
     Ok(SessionPlan {

@@ -16,6 +16,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::session::Session;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::memory::{Grant, MemoryBudget, NoMemory};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
@@ -47,8 +48,21 @@ const SESSION_BYTES: u64 = 64 << 10;
 
 /// Memory for a copy of the session's hypothesis and for the documents of the hypothesis.
 fn look_bytes(live: &Live) -> u64 {
-    let document = memory_bound::document(&live.session.predictor());
+    let predictor = live.session.predictor();
+    let document = predictor.map_or(0, |predictor| memory_bound::document(&predictor));
     SESSION_BYTES + 2 * live.memory.bytes() + 4 * document
+}
+
+/// The present hypothesis, which tells classes apart.
+fn predictor(session: &Session) -> Result<Predictor, SessionError> {
+    let predictor = session.predictor();
+    let classes = predictor
+        .as_ref()
+        .map_or(0, |predictor| predictor.members().len());
+    let is_open = session.plan().task.open;
+    predictor
+        .filter(|_| !is_open || classes > 1)
+        .ok_or(SessionError::FewClasses { classes })
 }
 
 /// The sessions of a process.
@@ -186,7 +200,7 @@ impl Sessions {
                 lineage,
                 ..
             } = live;
-            let hypothesis = HypothesisDocument::from(&session.predictor());
+            let hypothesis = HypothesisDocument::from(&predictor(session)?);
             let counts = session.counts();
             let document = ModelDocument {
                 params: session.plan().task.parameters.to_json(),
@@ -205,7 +219,7 @@ impl Sessions {
                 table: record.spec.names.table.clone(),
                 hypothesis,
             };
-            Model {
+            Ok::<_, SessionError>(Model {
                 summary: ModelSummary {
                     id: model,
                     owner: record.owner.clone(),
@@ -217,9 +231,9 @@ impl Sessions {
                     created_at: now,
                 },
                 document: json_text(&document),
-            }
+            })
         });
-        let made = made.await?;
+        let made: Model = made.await??;
         self.store.insert(&made, key).await?;
         Ok(made)
     }
@@ -229,11 +243,12 @@ impl Sessions {
     /// # Errors
     /// As for [`Self::look`].
     pub async fn model(&self, owner: &Owner, id: SessionId) -> Result<LoadedModel, SessionError> {
-        let look = |record: &SessionRecord, session: &Session| LoadedModel {
-            names: record.spec.names.clone(),
-            ..session.predictor().into()
+        let look = |record: &SessionRecord, session: &Session| {
+            let names = record.spec.names.clone();
+            let model = predictor(session)?.into();
+            Ok(LoadedModel { names, ..model })
         };
-        self.look(owner, id, look).await
+        self.look(owner, id, look).await?
     }
 
     /// Deletes the owner's session.

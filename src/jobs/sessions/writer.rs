@@ -8,9 +8,10 @@ use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Answered, LearnError};
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, Parsed, digest, occurring};
+use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
+use crate::records::names::NAMES_BYTES_MAX;
 use crate::records::session::{LogEntry, SessionAppend, SessionTally};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
@@ -34,7 +35,7 @@ pub struct Learnt {
     pub answers: Vec<Answered>,
     /// The reason why the remaining examples were not learnt.
     pub rest: Option<SessionError>,
-    /// The names of the labels -1 and +1 of the session.
+    /// The names of the classes of the session, in the order of their codes.
     pub classes: Option<Vec<String>>,
 }
 
@@ -207,7 +208,7 @@ impl SessionWriter {
 }
 
 /// The examples with the labels that the session gives them, and the classes of the session. The first labelled
-/// examples name its classes.
+/// examples name its classes; if the classes are open, each new label is one more.
 fn named<'a>(
     live: &Live,
     parsed: &'a Parsed,
@@ -216,9 +217,19 @@ fn named<'a>(
         classes: parsed.classes.clone(),
         ..Names::default()
     };
-    let names = match live.record.is_unnamed() {
-        true => &given,
-        false => &live.record.spec.names,
+    let own = &live.record.spec.names;
+    let joined = match (&own.classes, &given.classes) {
+        (Some(own), Some(given)) if live.record.spec.open => Some(joined(own, given)?),
+        _ => None,
+    };
+    let joined = joined.map(|classes| Names {
+        classes: Some(classes),
+        ..Names::default()
+    });
+    let names = match (&joined, live.record.is_unnamed()) {
+        (Some(joined), _) => joined,
+        (None, true) => &given,
+        (None, false) => own,
     };
     let codes = names.recoding(&given, &occurring(&parsed.data));
     let codes = codes.map_err(TaskError::WrongData)?;
@@ -227,6 +238,24 @@ fn named<'a>(
         false => Cow::Owned(codes.of(parsed.data.clone())),
     };
     Ok((data, names.classes.clone()))
+}
+
+/// The classes of a session and the new ones of some examples.
+fn joined(own: &Classes, given: &Classes) -> Result<Classes, TaskError> {
+    let all = own.clone().joined_by(given);
+    let count = all.count();
+    if count > CLASSES_MAX {
+        let detail =
+            format!("the labels have {count} values, more than classes_max: {CLASSES_MAX}");
+        return Err(TaskError::WrongData(detail));
+    }
+    let bytes: usize = all.each().flatten().map(str::len).sum();
+    if bytes > NAMES_BYTES_MAX {
+        let detail =
+            format!("the names of the classes take more than {NAMES_BYTES_MAX} bytes in total");
+        return Err(TaskError::WrongData(detail));
+    }
+    Ok(all)
 }
 
 /// The stored session stands at another position.
@@ -276,13 +305,29 @@ fn learn_in_memory(
     // network gives, so their digests would recognise nothing.
     let sent = (is_digested && data.examples() > 1).then(|| digest(&named, classes.as_ref()));
     let entry = live.log_entry(data, last, sent);
-    let names = &mut live.record.spec.names;
-    names.classes = classes;
+    // A class of examples that were not learnt has not joined.
+    let known = occurring(&data.rows(0..last)).len();
+    let before = live
+        .record
+        .spec
+        .names
+        .classes
+        .as_ref()
+        .map_or(0, Classes::count);
+    live.record.spec.names.classes = match live.record.spec.open {
+        true => {
+            let count = known.max(before);
+            classes
+                .filter(|_| count > 0)
+                .map(|classes| classes.first(count))
+        }
+        false => classes,
+    };
     let learnt = Learnt {
         position,
         answers,
         rest,
-        classes: names.class_names(),
+        classes: live.record.class_names(),
     };
     Ok((learnt, entry))
 }

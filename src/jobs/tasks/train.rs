@@ -25,6 +25,7 @@ use halfspace_core::theory::directed_drift::expected_examples_log2;
 use halfspace_formats::GeneratedSpec;
 
 use crate::records::hypothesis::HypothesisDocument;
+use crate::records::stated_classes::StatedClasses;
 use crate::records::task::DataSpec;
 use crate::records::train::{
     AmongSpec, FoldSpec, ModelDocument, StoredModel, TrainResult, TrainSpec,
@@ -114,6 +115,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         trace: spec.trace,
         holdout: spec.holdout.map(|share| HeldOut::Share(share.get())),
         multiclass: spec.multiclass.unwrap_or_default(),
+        open: spec.classes == Some(StatedClasses::Open),
         ..Task::of(entry, seed)
     };
     // The doubt holds unless the origin of the examples removes the doubt.

@@ -16,6 +16,7 @@ pub(super) fn session(number: i64) -> SessionRecord {
         id: SessionId::new(at(number), random),
         owner: owner(),
         spec: SessionSpec {
+            open: false,
             learner: LearnerSpec {
                 name: "perceptron".into(),
                 params: serde_json::Map::new(),

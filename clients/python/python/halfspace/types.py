@@ -1103,10 +1103,13 @@ class ExampleAnswer(Struct, kw_only=True, omit_defaults=True):
     """Position of the session after the example: the number of examples learnt."""
 
     predicted_class: str | None = None
-    """Name of the predicted class. Absent if the classes of the session have no names."""
+    """Name of the predicted class. Absent without a prediction, or if the classes of the session have no names."""
 
     prediction: int | None = None
-    """Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a test."""
+    """Prediction before the example was learnt: 1 or -1 of two classes; of more and of open classes, the place of the
+    class among those of the session, from 0. Null if a batch consumed the example without a test, or if no class
+    was known.
+    """
 
     run_length: int
     """Consistent examples since the last mistake."""
@@ -3774,6 +3777,11 @@ class Session(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    classes: list[str] | None = None
+    """Names of the classes in the order of their hypotheses. Null if they have no names. Of open classes, those whose
+    examples have come.
+    """
+
     confidence_detail: str | None = None
     """Reason why the session claims no confidence now or at its end, or why the rule's own claim is incomplete."""
 
@@ -3793,6 +3801,9 @@ class Session(Struct, kw_only=True, omit_defaults=True):
 
     n: int
     """Features per example."""
+
+    open: bool
+    """Whether each class joins at its first example."""
 
     position: int
     """Position of the session: the number of examples learnt. The ETag has the same number."""
@@ -3864,10 +3875,7 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
-    classes: list[str] | None = None
-    """Names of the classes. Of two, the first has the label -1 and the second the label 1; of more, each gets a
-    hypothesis of its own. When absent, the labels of the encoding or of the first examples name two classes.
-    """
+    classes: StatedClasses | None = None
 
     encoding: SessionEncoding | None = None
 
@@ -4253,6 +4261,8 @@ class TracePoint(Struct, kw_only=True, omit_defaults=True):
 
 class TrainRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains a learner on data."""
+
+    classes: StatedClasses | None = None
 
     data: Data
 
@@ -4709,6 +4719,8 @@ SessionEncoding: TypeAlias = str | dict[str, Any]
 """The encoding of the rows of a session."""
 
 SessionId: TypeAlias = str
+
+StatedClasses: TypeAlias = list[str] | Literal["open"]
 
 Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """The status of a job."""

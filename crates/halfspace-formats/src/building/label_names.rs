@@ -57,6 +57,8 @@ struct LabelValue {
 enum Meaning {
     /// The values decide.
     Open,
+    /// Each value is a class.
+    Each,
     /// Every label is 1 or -1, or 1 or 0.
     Signs,
     /// A model that is not known yet will decide.
@@ -132,6 +134,11 @@ impl LabelNames {
                 }
             },
             (LabelRule::Of(classes), None) => Meaning::Known(classes.clone()),
+            (LabelRule::Open, None) => Meaning::Each,
+            (LabelRule::Open, Some(_)) => {
+                let detail = "The session makes each value of the labels a class (classes=open); leave `positive` out.";
+                return Err(Fault::new(FormatErrorKind::TableOption, detail));
+            }
             (LabelRule::New | LabelRule::Later, Some(positive)) => {
                 Meaning::Stated(stated(positive)?)
             }
@@ -251,7 +258,7 @@ impl LabelNames {
         let at = self.values.len();
         let plain = || Classes::plain().read(label);
         let (code, reads_signs) = match &self.meaning {
-            Meaning::Open => (at as u32, false),
+            Meaning::Open | Meaning::Each => (at as u32, false),
             Meaning::Later => (at as u32, plain().is_ok()),
             Meaning::Signs => (plain()?, true),
             Meaning::Stated(positive) | Meaning::Sign(positive) => {
@@ -293,6 +300,7 @@ impl LabelNames {
         self.check_stated()?;
         match std::mem::replace(&mut self.meaning, Meaning::Open) {
             Meaning::Open => self.decided(),
+            Meaning::Each => Ok(of_code(self.each())),
             Meaning::Known(classes) => Ok(of_code(classes)),
             Meaning::Sign(_) => Ok(of_code(Classes::plain())),
             Meaning::Signs => Ok(of_code(self.signs())),
@@ -323,6 +331,12 @@ impl LabelNames {
         let shown = excerpt(positive.as_bytes());
         let detail = format!("No label is {shown}: {found}. Correct `positive`, or leave it out.");
         Err(Fault::new(FormatErrorKind::TableOption, detail))
+    }
+
+    /// Each value as a class, in the order of their first rows.
+    fn each(self) -> Classes {
+        let names = self.values.into_iter().map(|value| value.text);
+        Classes::of_names(names).expect("a label was read")
     }
 
     /// The classes of the labels 1 and -1, or 1 and 0.

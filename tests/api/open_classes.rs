@@ -1,0 +1,347 @@
+//! Sessions and trainings whose classes join when their first examples come.
+
+use std::fmt::Write as _;
+
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+
+use crate::service::{Program, Service};
+
+const NDJSON: &str = "application/x-ndjson";
+const N: usize = 12;
+
+/// Lines of examples whose classes appear one by one. A name can be a number, a sign or any text.
+fn lines(classes: usize, count: usize) -> Vec<String> {
+    let random = &mut StdRng::seed_from_u64(1);
+    let mut names: Vec<String> = [
+        "1",
+        "-1",
+        "two words",
+        "d\u{e9}j\u{e0} \u{1f600}",
+        "\"quoted\"\n",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    names.extend((names.len()..classes).map(|number| format!("class {number}")));
+    names.truncate(classes);
+    names.shuffle(random);
+    (0..count)
+        .map(|at| {
+            let known = (1 + at * classes / count.max(1)).min(classes);
+            let class = match at * classes % count < classes {
+                // The first example of the next class.
+                true => known - 1,
+                false => random.random_range(0..known),
+            };
+            let bit =
+                |j: usize| random.random_bool(if class >> (j % 6) & 1 == 1 { 0.9 } else { 0.2 });
+            let bits: String = (0..N)
+                .map(bit)
+                .map(|bit| if bit { '1' } else { '0' })
+                .collect();
+            format!("{}\n", json!({"x": bits, "y": names[class]}))
+        })
+        .collect()
+}
+
+fn opening(learner: &str, multiclass: &str) -> Value {
+    json!({"learner": {"name": learner, "params": {"order": "cyclic", "reading": "unsigned"}},
+        "n": N, "seed": 1, "classes": "open", "multiclass": multiclass})
+}
+
+async fn opened(service: &Service, asked: &Value) -> String {
+    let opened = service.post_json("/v1/sessions", asked).await.expect(201);
+    format!("/v1/sessions/{}", opened.id())
+}
+
+fn answers(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The members of a session that do not depend on when and where it was opened.
+fn lasting(mut session: Value) -> Value {
+    let members = session.as_object_mut().unwrap();
+    members.retain(|name, _| !["id", "created_at"].contains(&name.as_str()));
+    session
+}
+
+#[tokio::test]
+async fn killed_session_of_fifty_open_classes_equals_the_undisturbed_and_the_job() {
+    let lines = lines(50, 600);
+    let whole = Service::start().await;
+    for (learner, multiclass) in [
+        ("perceptron", "one-vs-rest"),
+        ("averaged-perceptron", "joint"),
+    ] {
+        let asked = opening(learner, multiclass);
+        let path = opened(&whole, &asked).await;
+        let examples = format!("{path}/examples");
+        let answer = whole
+            .post_as(&examples, NDJSON, lines.concat())
+            .await
+            .expect(200);
+        let undisturbed = answers(answer.text());
+        assert_eq!(undisturbed.len(), lines.len());
+        assert_eq!(undisturbed[0]["prediction"], Value::Null);
+        assert_eq!(undisturbed[0]["mistake"], true);
+        let session = whole.get(&path).await.expect(200).json();
+        assert_eq!(session["classes"].as_array().unwrap().len(), 50);
+
+        let directory = tempfile::tempdir().unwrap();
+        let (mut id, mut found) = (None::<String>, Vec::new());
+        for part in lines.chunks(100) {
+            let program = Program::start(directory.path(), &[]);
+            let client = program.client();
+            if id.is_none() {
+                let headers = [("content-type", "application/json")];
+                let body = asked.to_string();
+                let opened = client.send("POST", "/v1/sessions", &headers, body.as_bytes());
+                id = Some(opened.await.unwrap().expect(201).id());
+            }
+            let examples = format!("/v1/sessions/{}/examples", id.as_ref().unwrap());
+            let (headers, body) = ([("content-type", NDJSON)], part.concat());
+            let answer = client.send("POST", &examples, &headers, body.as_bytes());
+            found.extend(answers(answer.await.unwrap().text()));
+            program.kill();
+        }
+        assert_eq!(found, undisturbed, "{learner}");
+        let program = Program::start(directory.path(), &[]);
+        let path = format!("/v1/sessions/{}", id.unwrap());
+        let killed = program
+            .client()
+            .send("GET", &path, &[], b"")
+            .await
+            .unwrap()
+            .json();
+        let (mut killed, mut session) = (lasting(killed), lasting(session));
+        (killed["written_at"], session["written_at"]) = (Value::Null, Value::Null);
+        assert_eq!(killed, session, "{learner}");
+        program.kill();
+
+        let dataset = whole
+            .post_as("/v1/datasets", NDJSON, lines.concat())
+            .await
+            .expect(201)
+            .json();
+        assert_eq!(dataset["classes"], session["classes"]);
+        let train = json!({"learner": asked["learner"], "classes": "open", "multiclass": multiclass,
+            "data": {"dataset": dataset["id"]}, "seed": 1, "stop": {"max_passes": 1}});
+        let job = whole.run(&json!({ "train": train })).await;
+        let result = &job["result"];
+        assert_eq!(result["hypothesis"], session["hypothesis"], "{learner}");
+        for count in ["mistakes", "updates", "examples"] {
+            assert_eq!(result[count], session[count], "{learner} {count}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn open_session_predicts_once_it_knows_two_classes() {
+    let service = Service::start().await;
+    let asked = opening("winnow", "one-vs-rest");
+    let asked = json!({"learner": {"name": "winnow"}, "n": 3, "classes": asked["classes"]});
+    let path = opened(&service, &asked).await;
+    let session = service.get(&path).await.expect(200).json();
+    assert_eq!(
+        (&session["classes"], &session["open"]),
+        (&json!([]), &json!(true))
+    );
+    assert_eq!(session["hypothesis"], Value::Null);
+    let (examples, predict) = (format!("{path}/examples"), format!("{path}/predict"));
+    let rows = json!({"unlabelled": {"examples": ["100", "010"]}});
+    let known = ["no class", "b", "a", "2"];
+    for seen in 0..3 {
+        let answer = service.post_json(&predict, &rows).await;
+        match seen {
+            0 | 1 => {
+                assert_eq!(answer.problem(409), "wrong-state");
+                assert!(
+                    answer.text().contains(&format!("{seen} classes")),
+                    "{}",
+                    answer.text()
+                );
+                let saved = service.post(&format!("{path}/model")).await;
+                assert_eq!(saved.problem(409), "wrong-state");
+            }
+            _ => assert_eq!(
+                answer.expect(200).json()["predicted_classes"]
+                    .as_array()
+                    .unwrap()
+                    .len(),
+                2
+            ),
+        }
+        let mut x = ["0"; 3];
+        x[seen] = "1";
+        let example = json!({"labelled": {"examples": [{"x": x.concat(), "y": known[seen + 1]}]}});
+        let answer = service
+            .post_json(&examples, &example)
+            .await
+            .expect(200)
+            .json();
+        assert_eq!(answer["answers"][0]["mistake"], true);
+    }
+    let session = service.get(&path).await.expect(200).json();
+    assert_eq!(session["classes"], json!(["b", "a", "2"]));
+    // A number that names a known class is that class.
+    let again = "{\"x\": \"001\", \"y\": 2.0}\n{\"x\": \"100\", \"y\": \"b\"}\n";
+    let answer = service.post_as(&examples, NDJSON, again).await.expect(200);
+    assert_eq!(answers(answer.text()).len(), 2);
+    let session = service.get(&path).await.expect(200).json();
+    assert_eq!(session["classes"], json!(["b", "a", "2"]));
+}
+
+/// A committee of two hypotheses goes every way that a model goes.
+#[tokio::test]
+async fn model_of_two_open_classes_equals_its_session() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 4, "classes": "open"});
+    let path = opened(&service, &asked).await;
+    let mut text = String::new();
+    for at in 0..40_u32 {
+        let bits = at * 7 % 16;
+        let class = if bits.count_ones() > 1 { "many" } else { "few" };
+        writeln!(text, "{}", json!({"x": format!("{bits:04b}"), "y": class})).unwrap();
+    }
+    service
+        .post_as(&format!("{path}/examples"), NDJSON, text.clone())
+        .await
+        .expect(200);
+    let saved = service
+        .post(&format!("{path}/model"))
+        .await
+        .expect(201)
+        .id();
+    let rows: Vec<String> = (0..16).map(|bits| format!("{bits:04b}")).collect();
+    let rows = json!({"unlabelled": {"examples": rows}});
+    let of_session = service
+        .post_json(&format!("{path}/predict"), &rows)
+        .await
+        .expect(200)
+        .json();
+    let of_model = service
+        .post_json(&format!("/v1/models/{saved}/predict"), &rows)
+        .await
+        .expect(200);
+    assert_eq!(of_model.json(), of_session);
+    let file = service
+        .get(&format!("/v1/models/{saved}"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(file["hypothesis"]["kind"], "committee");
+    let copy = service
+        .post_json("/v1/models", &file)
+        .await
+        .expect(201)
+        .id();
+    let of_copy = service
+        .post_json(&format!("/v1/models/{copy}/predict"), &rows)
+        .await
+        .expect(200);
+    assert_eq!(of_copy.json(), of_session);
+    let evaluated = service
+        .post_as(&format!("/v1/models/{saved}/evaluate"), NDJSON, text)
+        .await;
+    let evaluated = evaluated.expect(200).json();
+    let confusion = evaluated["confusion"].as_array().unwrap();
+    assert_eq!(confusion.len(), 2, "{evaluated}");
+    let program = service
+        .get(&format!("/v1/models/{saved}/code?language=python"))
+        .await
+        .expect(200);
+    assert!(program.text().contains("many"), "{}", program.text());
+}
+
+#[tokio::test]
+async fn open_classes_are_refused_where_they_have_no_meaning() {
+    let service = Service::start().await;
+    for (change, code, of) in [
+        (json!({"classes": "closed"}), "schema", "the text open"),
+        (
+            json!({"classes": "open", "assume": "independent"}),
+            "wrong-stop",
+            "claims no confidence",
+        ),
+        (
+            json!({"classes": "open", "learner": {"name": "pocket"}}),
+            "not-on-line",
+            "whole sample",
+        ),
+        (
+            json!({"classes": "open", "multiclass": "joint", "learner": {"name": "winnow"}}),
+            "wrong-data",
+            "jointly",
+        ),
+    ] {
+        let mut asked = json!({"learner": {"name": "perceptron"}, "n": 3});
+        for (name, value) in change.as_object().unwrap() {
+            asked[name] = value.clone();
+        }
+        let answer = service.post_json("/v1/sessions", &asked).await;
+        assert_eq!(answer.json()["code"], code, "{}", answer.text());
+        assert!(answer.text().contains(of), "{}", answer.text());
+    }
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "classes": "open"});
+    let path = opened(&service, &asked).await;
+    let examples = format!("{path}/examples");
+    for (line, status, code) in [
+        ("{\"x\": \"100\"}", 422, "wrong-data"),
+        ("{\"x\": \"100\", \"y\": \"\"}", 400, "bad-label"),
+        ("\"100\"", 422, "wrong-data"),
+    ] {
+        let answer = service.post_as(&examples, NDJSON, line.to_owned()).await;
+        assert_eq!(answer.problem(status), code);
+    }
+    let positive = format!("{examples}?positive=a");
+    let answer = service
+        .post_as(&positive, NDJSON, "{\"x\": \"100\", \"y\": \"a\"}")
+        .await;
+    assert!(answer.text().contains("positive"), "{}", answer.text());
+    // One class more than there may be.
+    let many: String = (0..4097)
+        .map(|class| format!("{{\"x\": \"100\", \"y\": \"c{class}\"}}\n"))
+        .collect();
+    let answer = service.post_as(&examples, NDJSON, many).await.expect(200);
+    let last = answers(answer.text()).pop().unwrap();
+    assert!(
+        last["error"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("classes_max"),
+        "{last}"
+    );
+    let session = service.get(&path).await.expect(200).json();
+    assert_eq!(
+        session["classes"].as_array().unwrap().len() as u64,
+        session["position"]
+    );
+}
+
+/// A training by a list of classes reads the labels by it, in this order.
+#[tokio::test]
+async fn listed_classes_of_a_training_order_its_members() {
+    let service = Service::start().await;
+    let table = "x1,x2,class\n0,1,b\n1,0,a\n0,1,b\n1,0,a\n";
+    let dataset = service
+        .post_as("/v1/datasets?labels=class", "text/csv", table)
+        .await
+        .expect(201)
+        .id();
+    let job = |classes: Value| {
+        let data = json!({ "dataset": dataset });
+        json!({"train": {"learner": {"name": "perceptron"}, "classes": classes, "data": data}})
+    };
+    let done = service.run(&job(json!(["c", "b", "a"]))).await;
+    let members = done["result"]["members"].as_array().unwrap();
+    let names: Vec<_> = members.iter().map(|member| &member["class"]).collect();
+    assert_eq!(names, ["c", "b", "a"]);
+    let answer = service.post_json("/v1/jobs", &job(json!(["c", "b"]))).await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    let answer = service.post_json("/v1/jobs", &job(json!(["b"]))).await;
+    assert_eq!(answer.problem(400), "out-of-range");
+}

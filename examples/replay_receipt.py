@@ -245,14 +245,16 @@ class Committee:
     """The rules of a run: one for two classes, or one per class."""
 
     def __init__(self, receipt, n):
-        self.is_joint = receipt.get("multiclass") == "joint"
+        self.is_joint, self.has_classes = receipt.get("multiclass") == "joint", "multiclass" in receipt
         self.classes = [member["class"] for member in receipt["members"]]
         self.rules = [LEARNERS[receipt["learner"]](receipt, n) for _ in self.classes]
         self.mistakes, self.mistaken = [0] * len(self.rules), [set() for _ in self.rules]
+        # The rules of open classes join with their first examples.
+        self.joined = 0 if receipt.get("open") else len(self.rules)
 
     def predicted(self, scores):
         """The name of the first class with the largest score. With one rule, its class or any other."""
-        if len(scores) == 1:
+        if not self.has_classes:
             return self.classes[0] if scores[0] >= 0 else None
         return self.classes[scores.index(max(scores))]
 
@@ -261,15 +263,24 @@ class Committee:
         return predicted != (label if label in self.classes else None)
 
     def learn(self, row, x, label):
-        scores = [rule.score(x) for rule in self.rules]
-        predicted, label = self.predicted(scores), label if label in self.classes else None
+        scores = [rule.score(x) for rule in self.rules[: self.joined]]
+        predicted, is_first = self.predicted(scores) if scores else None, not scores
+        label = label if label in self.classes else None
+        while label in self.classes[self.joined :]:
+            scores.append(self.rules[self.joined].score(x))
+            self.mistaken[self.joined].add(row)
+            self.joined += 1
         for place, (name, score) in enumerate(zip(self.classes, scores)):
             own = (score >= 0) != (name == label)
-            if predicted != label and name in (label, predicted) if self.is_joint else own:
+            joint = not is_first and predicted != label and name in (label, predicted)
+            if joint if self.is_joint else own:
                 self.rules[place].learn(x, 1 if name == label else -1)
                 self.mistakes[place] += 1
                 self.mistaken[place].add(row)
         return predicted != label
+
+    def steps(self):
+        return sum(self.mistakes) + self.joined
 
     def each(self, call, *values):
         for rule in self.rules:
@@ -277,7 +288,7 @@ class Committee:
 
     def hypothesis(self):
         members = [rule.hypothesis() for rule in self.rules]
-        return members[0] if len(members) == 1 else {"kind": "committee", "n": members[0]["n"], "members": members}
+        return {"kind": "committee", "n": members[0]["n"], "members": members} if self.has_classes else members[0]
 
 
 def main(receipt_path, data_path):
@@ -291,18 +302,19 @@ def main(receipt_path, data_path):
     learner, members = Committee(receipt, len(examples[0][0])), receipt["members"]
     shown, random = split(receipt), Random(receipt["seed"], ORDER)
     kept = set().union(*(member["kept"] for member in members))
-    order, mistakes, passes, all_mistakes = list(shown), 0, 0, sum(member["mistakes"] for member in members)
-    while sum(learner.mistakes) < all_mistakes:
-        before = sum(learner.mistakes)
+    order, mistakes, passes = list(shown), 0, 0
+    joins = sum(bool(member["kept"]) for member in members) if receipt.get("open") else len(members)
+    steps = sum(member["mistakes"] for member in members) + joins
+    while (before := learner.steps()) < steps:
         for place in range(len(order) - 1, 0, -1) if receipt["order"] == "shuffled" else []:
             other = random.below(place + 1)
             order[place], order[other] = order[other], order[place]
         for place, row in enumerate(order):
-            if row in kept and sum(learner.mistakes) < all_mistakes:
+            if row in kept and learner.steps() < steps:
                 learner.each("shown", passes * len(order) + place)
                 mistakes += learner.learn(row, *examples[row])
         passes += 1
-        assert sum(learner.mistakes) > before, "the replay makes fewer mistakes"
+        assert learner.steps() > before, "the replay makes fewer mistakes"
     learner.each("shown", receipt.get("presented", 0))
     learner.each("finish")
     assert mistakes == receipt["mistakes"], "the mistakes differ"

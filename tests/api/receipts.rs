@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::service::{Service, program, request};
 
 /// Learners with a query of parameters each.
-const LEARNERS: [(&str, &str); 17] = [
+const LEARNERS: [(&str, &str); 18] = [
     ("perceptron", ""),
     ("perceptron", "&params.order=shuffled"),
     (
@@ -25,6 +25,7 @@ const LEARNERS: [(&str, &str); 17] = [
     ("perceptron", "&params.eta=3&params.bias=false"),
     ("averaged-perceptron", ""),
     ("averaged-perceptron", "&params.order=shuffled"),
+    ("averaged-perceptron", "&params.order=cyclic"),
     (
         "averaged-perceptron",
         "&params.eta=0.3&params.reading=unsigned",
@@ -88,9 +89,18 @@ fn case(number: u64) -> Case {
         "perceptron" if classes > 2 && below(2) == 1 => "&multiclass=joint",
         _ => "",
     };
+    let is_cyclic = match learner {
+        "averaged-perceptron" => params.contains("cyclic"),
+        _ => !params.contains("shuffled"),
+    };
+    let is_alone = is_generated || learner == "directed-drift";
+    let open = match is_cyclic && holdout.is_empty() && !is_alone && below(2) == 1 {
+        true => "&classes=open",
+        false => "",
+    };
     let labels = if is_generated { "" } else { "&labels=first" };
     let path = format!(
-        "/v1/learners/{learner}/train?seed={number}{labels}{params}{limit}{holdout}{joint}"
+        "/v1/learners/{learner}/train?seed={number}{labels}{params}{limit}{holdout}{joint}{open}"
     );
     let n = 5 + turn % 5;
     let generated = json!({"generated": {"n": n, "count": 90, "noise": 0.1,

@@ -1,5 +1,7 @@
 //! The rules of a run: one that tells two classes apart, or a committee of one rule per class.
 
+use std::ops::Range;
+
 use halfspace_core::learners::engine::committee::Multiclass;
 use serde_json::{Value, json};
 
@@ -13,14 +15,34 @@ pub struct Committee {
     members: Vec<Box<dyn Learner>>,
     /// Whether the rules learn from wrong predictions of the committee. So does the only rule of two classes.
     is_joint: bool,
+    /// Whether there is one rule per class.
+    has_classes: bool,
+    /// The number of the first rules that are there. Others join with the first examples of their classes.
+    joined: usize,
+}
+
+/// What an example did to the rules.
+#[derive(Default)]
+pub struct Learnt {
+    /// The places of the rules that were mistaken.
+    pub mistaken: Vec<usize>,
+    /// The places of the rules that joined.
+    pub joined: Range<usize>,
 }
 
 impl Committee {
     pub fn new(receipt: &Receipt, setup: &Setup<'_>) -> Result<Self, String> {
         let rule = |_| learner(&receipt.learner, setup);
         let members = receipt.members.len();
-        if (members > 1) != receipt.multiclass.is_some() || [0, 2].contains(&members) {
-            let detail = "a receipt has one member for two classes, and multiclass and one member per class for more";
+        let has_classes = receipt.multiclass.is_some();
+        let is_fit = match (has_classes, receipt.open) {
+            (false, open) => members == 1 && !open,
+            (true, false) => members > 2,
+            (true, true) => members > 0,
+        };
+        if !is_fit {
+            let detail = "a receipt has one member for two classes, and multiclass and one member per class for more \
+                          or open ones";
             return Err(detail.to_owned());
         }
         if is_average(&receipt.learner) != receipt.presented.is_some() {
@@ -29,17 +51,22 @@ impl Committee {
         Ok(Self {
             members: (0..members).map(rule).collect::<Result<_, _>>()?,
             is_joint: receipt.multiclass != Some(Multiclass::OneVsRest),
+            has_classes,
+            joined: if receipt.open { 0 } else { members },
         })
     }
 
-    /// The code of the predicted class: that of the largest score, and the first such one.
-    pub fn predict(&self, example: &Example) -> u32 {
-        if let [rule] = self.members.as_slice() {
-            return u32::from(rule.is_positive(example));
+    /// The code of the predicted class: that of the largest score, and the first such one. None if no class is known.
+    pub fn predict(&self, example: &Example) -> Option<u32> {
+        let known = &self.members[..self.joined];
+        if !self.has_classes {
+            return known
+                .first()
+                .map(|rule| u32::from(rule.is_positive(example)));
         }
-        let scores = (0..).zip(self.members.iter().map(|rule| rule.score(example)));
+        let scores = (0..).zip(known.iter().map(|rule| rule.score(example)));
         let best = scores.reduce(|best, next| if next.1.is_above(&best.1) { next } else { best });
-        best.map_or(0, |(class, _)| class)
+        best.map(|(class, _)| class)
     }
 
     /// Tells the rules how many examples were shown so far.
@@ -49,35 +76,39 @@ impl Committee {
             .for_each(|rule| rule.shown(presented));
     }
 
-    /// Learns from an example of this class, for which `predicted` was predicted. Returns the places of the rules that
-    /// were mistaken.
-    pub fn learn(&mut self, example: &Example, class: u32, predicted: u32) -> Vec<usize> {
-        let is_alone = self.members.len() == 1;
-        let mut mistaken = Vec::new();
-        for (place, rule) in self.members.iter_mut().enumerate() {
-            let code = if is_alone { 1 } else { place as u32 };
+    /// Learns from an example of this class, for which `predicted` was predicted.
+    pub fn learn(&mut self, example: &Example, class: u32, predicted: Option<u32>) -> Learnt {
+        let mut learnt = Learnt::default();
+        if self.has_classes && class as usize >= self.joined {
+            learnt.joined = self.joined..class as usize + 1;
+            self.joined = learnt.joined.end;
+        }
+        for (place, rule) in self.members[..self.joined].iter_mut().enumerate() {
+            let code = if self.has_classes { place as u32 } else { 1 };
             let is_own = code == class;
-            let is_mistaken = match self.is_joint {
-                true => predicted != class && (is_own || code == predicted),
-                false => rule.is_positive(example) != is_own,
+            let is_mistaken = match (self.is_joint, predicted) {
+                (true, None) => false,
+                (true, Some(predicted)) => predicted != class && (is_own || code == predicted),
+                (false, _) => rule.is_positive(example) != is_own,
             };
             if is_mistaken {
                 rule.learn(example, is_own);
-                mistaken.push(place);
+                learnt.mistaken.push(place);
             }
         }
-        mistaken
+        learnt
     }
 
-    /// Turns the states into the hypothesis of the answer.
+    /// Turns the states into the hypothesis of the answer. A class that never joined has its first one.
     pub fn finish(&mut self) {
+        self.joined = self.members.len();
         self.members.iter_mut().for_each(|rule| rule.finish());
     }
 
     /// The JSON document of the hypothesis.
     pub fn hypothesis(&self) -> Value {
         match self.members.as_slice() {
-            [rule] => rule.hypothesis(),
+            [rule] if !self.has_classes => rule.hypothesis(),
             members => {
                 let members: Vec<Value> = members.iter().map(|rule| rule.hypothesis()).collect();
                 json!({"kind": "committee", "n": members[0]["n"], "members": members})

@@ -41,6 +41,10 @@ pub struct Receipt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub multiclass: Option<Multiclass>,
+    /// Whether the rule of each class joined when its first example was read. Absent if all were there from the start.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[schema(required = false, default = false)]
+    pub open: bool,
     /// The total of wrong predictions in the run.
     pub mistakes: u64,
     /// Wrong predictions of the hypothesis on the examples that the learner was shown; null if they were not
@@ -50,7 +54,8 @@ pub struct Receipt {
     pub data: DataSource,
     /// SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name.
     pub hypothesis_sha256: String,
-    /// The rules of the run: one per class in the order of the classes, or the one for the positive of two classes.
+    /// The rules of the run: one per class in the order of the classes, or the one for the positive of two classes that
+    /// did not join.
     pub members: Vec<ReceiptMember>,
     /// SHA-256 of the JSON text of the other members without spaces, with the members of each object sorted by
     /// name.
@@ -65,7 +70,8 @@ pub struct ReceiptMember {
     pub class: String,
     /// The number of times that the rule learnt. The replay ends after the last of all rules.
     pub mistakes: u64,
-    /// The rows of the examples from which it learnt, counted from 0 and ascending.
+    /// The rows of the examples from which it learnt, counted from 0 and ascending. If the rule joined, the row of its
+    /// first example is among them.
     pub kept: Vec<u64>,
 }
 
@@ -96,6 +102,11 @@ pub enum DataSource {
         #[schema(value_type = Object)]
         spec: Value,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Receipt {

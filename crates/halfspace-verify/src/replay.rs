@@ -70,7 +70,7 @@ fn compare(
         return check("holdout", Err("one part has no examples".to_owned()));
     };
     check("classes", class_names(receipt, classes))?;
-    check("kept examples", kept_rows(receipt, &shown))?;
+    check("kept examples", kept_rows(receipt, data, &shown))?;
     let setup = Setup {
         params: &receipt.params,
         n: data.n(),
@@ -94,7 +94,8 @@ fn compare(
         same(found, receipt.hypothesis_sha256.clone()),
     )?;
     let errors = |rows: &[u64]| {
-        let is_wrong = |row: &&u64| rules.predict(&example(data, **row)) != class(data, **row);
+        let is_wrong =
+            |row: &&u64| rules.predict(&example(data, **row)) != Some(class(data, **row));
         rows.iter().filter(is_wrong).count() as u64
     };
     if let Some(stated) = receipt.training_errors {
@@ -132,7 +133,7 @@ fn class_names(receipt: &Receipt, classes: Option<&Classes>) -> Result<String, S
     let plain = Classes::plain();
     let classes = classes.unwrap_or(&plain);
     let names: Vec<&str> = match classes.count() {
-        2 => vec![classes.positive()],
+        2 if !receipt.open => vec![classes.positive()],
         _ => classes.each().flatten().collect(),
     };
     let stated: Vec<&str> = receipt
@@ -152,7 +153,7 @@ fn class_names(receipt: &Receipt, classes: Option<&Classes>) -> Result<String, S
 }
 
 /// Checks that the kept rows ascend and that the learner was shown each of them. Both lists ascend.
-fn kept_rows(receipt: &Receipt, shown: &[u64]) -> Result<String, String> {
+fn kept_rows(receipt: &Receipt, data: &Data, shown: &[u64]) -> Result<String, String> {
     let mut all: BTreeSet<&u64> = BTreeSet::new();
     for member in &receipt.members {
         let kept = &member.kept;
@@ -164,7 +165,36 @@ fn kept_rows(receipt: &Receipt, shown: &[u64]) -> Result<String, String> {
         }
         all.extend(kept);
     }
+    if receipt.open
+        && let Some(row) = joining_rows(receipt, data, shown).find(|row| !all.contains(row))
+    {
+        return Err(format!(
+            "row {row} is the first of its class and is not listed"
+        ));
+    }
     Ok(format!("{} of {}", all.len(), shown.len()))
+}
+
+/// The rows at which rules joined: those of a class beyond all classes before, unless the run ended earlier.
+fn joining_rows(receipt: &Receipt, data: &Data, shown: &[u64]) -> impl Iterator<Item = u64> {
+    let all = receipt
+        .members
+        .iter()
+        .filter(|member| !member.kept.is_empty())
+        .count();
+    let mut joined = 0;
+    let joins = |row: &u64| {
+        let code = class(data, *row) as usize;
+        let is_new = code >= joined && joined < all;
+        joined = joined.max(code + 1);
+        is_new
+    };
+    shown
+        .iter()
+        .copied()
+        .filter(joins)
+        .collect::<Vec<u64>>()
+        .into_iter()
 }
 
 /// Shows the kept examples to the rules, pass by pass, up to the last time that one of them learns.
@@ -177,7 +207,9 @@ fn replay(
     let mut learnt = vec![(0, BTreeSet::new()); receipt.members.len()];
     let (mut left, mut mistakes) = (0_u64, 0);
     for member in &receipt.members {
-        left = left.saturating_add(member.mistakes);
+        // A rule that joins does so once.
+        let joins = u64::from(receipt.open && !member.kept.is_empty());
+        left = left.saturating_add(member.mistakes).saturating_add(joins);
     }
     let mut orders = Orders::new(receipt.seed);
     let mut pass: Vec<u64> = shown.to_vec();
@@ -199,14 +231,17 @@ fn replay(
             if left > 0 {
                 rules.shown(before + place);
                 let predicted = rules.predict(example);
-                mistakes += u64::from(predicted != *class);
-                for member in rules.learn(example, *class, predicted) {
-                    let (count, rows) = &mut learnt[member];
-                    *count += 1;
-                    rows.insert(*row);
+                mistakes += u64::from(predicted != Some(*class));
+                let of_row = rules.learn(example, *class, predicted);
+                for member in of_row.mistaken.iter().copied().chain(of_row.joined.clone()) {
+                    learnt[member].1.insert(*row);
                     left = left.saturating_sub(1);
                     (least, most) = (before + place + 1, before + 2 * in_a_pass);
                 }
+                of_row
+                    .mistaken
+                    .iter()
+                    .for_each(|member| learnt[*member].0 += 1);
             }
         }
         if left == left_before {

@@ -61,7 +61,8 @@ pub(super) fn receipt(
         holdout,
         examples,
         presented: (task.entry.replay == Replay::Numbered).then_some(outcome.counts.examples),
-        multiclass: (task.classes > 2).then_some(task.multiclass),
+        multiclass: task.is_committee().then_some(task.multiclass),
+        open: task.open,
         mistakes: outcome.counts.mistakes,
         training_errors: training.map(|counted| counted.errors),
         data: match generated {

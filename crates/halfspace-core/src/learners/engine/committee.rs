@@ -172,9 +172,10 @@ impl Committee {
             refused = refused.or(own.presented(before));
             let is_positive = own.decide(&block.of_class(class), row, stop).is_positive();
             self.positive.push(is_positive);
-        }
-        if let Some(rows) = self.mistaken.last_mut() {
-            *rows |= 1 << row;
+            // A replay must know where the member joined.
+            if let Some(rows) = self.mistaken.last_mut() {
+                *rows |= 1 << row;
+            }
         }
         refused
     }
@@ -186,14 +187,19 @@ impl Committee {
         first.or(next).expect("a class, or one that joins").as_ref()
     }
 
+    /// The rules of the classes that may not join any more.
+    fn missing(&self) -> impl Iterator<Item = &dyn Rule> {
+        self.joining.iter().flat_map(|joining| {
+            let missing = self.members.len()..joining.classes;
+            missing.map(|_| joining.next.as_ref())
+        })
+    }
+
     /// The hypotheses of all classes.
     fn hypotheses(&self, of: impl Fn(&dyn Rule) -> Predictor) -> Predictor {
         let members = self.members.iter().map(|member| of(member.rule.as_ref()));
-        let missing = self.joining.iter().flat_map(|joining| {
-            let missing = self.members.len()..joining.classes;
-            missing.map(|_| of(joining.next.as_ref()))
-        });
-        let all = members.chain(missing).flat_map(Predictor::into_members);
+        let all = members.chain(self.missing().map(&of));
+        let all = all.flat_map(Predictor::into_members);
         Predictor::Committee(all.collect())
     }
 
@@ -410,10 +416,10 @@ impl Rule for Committee {
         reason: Reason,
         run: &Run,
     ) -> Result<Vec<MemberOutcome>, Interrupt> {
-        let outcome = |(code, member): (u32, &Member)| {
+        let outcome = |(code, (rule, mistakes, updates)): (u32, (&dyn Rule, u64, u64))| {
             let counts = Counts {
-                mistakes: member.mistakes,
-                updates: member.updates,
+                mistakes,
+                updates,
                 ..*counts
             };
             let mut seen = SeenByMember {
@@ -422,7 +428,7 @@ impl Rule for Committee {
             };
             seen.rewind();
             let bound = match self.multiclass {
-                Multiclass::OneVsRest => member.rule.bound(&mut seen, &counts, reason, run),
+                Multiclass::OneVsRest => rule.bound(&mut seen, &counts, reason, run),
                 // A member that learns jointly has no bound of its own.
                 Multiclass::Joint => Ok(None),
             };
@@ -432,12 +438,15 @@ impl Rule for Committee {
                 bound => bound?,
             };
             Ok(MemberOutcome {
-                mistakes: member.mistakes,
-                updates: member.updates,
+                mistakes,
+                updates,
                 bound,
             })
         };
-        (0..).zip(&self.members).map(outcome).collect()
+        let members = self.members.iter();
+        let members = members.map(|own| (own.rule.as_ref(), own.mistakes, own.updates));
+        let missing = self.missing().map(|rule| (rule, 0, 0));
+        (0..).zip(members.chain(missing)).map(outcome).collect()
     }
 }
 

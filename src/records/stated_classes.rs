@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use halfspace_formats::{CLASSES_MAX, Classes};
+use halfspace_formats::{CLASSES_MAX, Classes, name_list};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -81,7 +81,8 @@ impl<'de> Visitor<'de> for StatedClassesVisitor {
     fn visit_str<E: de::Error>(self, word: &str) -> Result<StatedClasses, E> {
         match word {
             OPEN => Ok(StatedClasses::Open),
-            _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
+            // A query has a list in one text.
+            list => name_list(list).map(StatedClasses::Names).map_err(E::custom),
         }
     }
 
@@ -115,13 +116,17 @@ mod tests {
             assert_eq!(serde_json::to_string(&stated).expect("text"), text);
         }
         assert_eq!(read(r#""open""#).expect("open").listed(), Ok(None));
-        let error = read(r#""closed""#).expect_err("another word").to_string();
+        let of_query = read(r#""a,\"b,c\"""#).expect("a list");
+        assert_eq!(of_query, read(r#"["a","b,c"]"#).expect("a list"));
+        let error = read("3").expect_err("a number").to_string();
         assert!(
             error.contains("a list of names, or the text open"),
             "{error}"
         );
         let refused = |text| read(text).expect("a list").listed().expect_err("wrong");
-        assert!(refused(r#"["a"]"#).contains("two classes or more"));
+        for one in [r#"["a"]"#, r#""closed""#] {
+            assert!(refused(one).contains("two classes or more"));
+        }
         assert!(refused(r#"["1","1.0"]"#).contains("same labels"));
         let many: Vec<String> = (0..10_000).map(|name| format!("c{name}")).collect();
         let refused = StatedClasses::Names(many).listed().expect_err("too many");

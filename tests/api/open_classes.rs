@@ -261,7 +261,12 @@ async fn model_of_two_open_classes_equals_its_session() {
 async fn open_classes_are_refused_where_they_have_no_meaning() {
     let service = Service::start().await;
     for (change, code, of) in [
-        (json!({"classes": "closed"}), "schema", "the text open"),
+        (
+            json!({"classes": "closed"}),
+            "out-of-range",
+            "the word open",
+        ),
+        (json!({"classes": 3}), "schema", "the text open"),
         (
             json!({"classes": "open", "assume": "independent"}),
             "wrong-stop",
@@ -344,4 +349,13 @@ async fn listed_classes_of_a_training_order_its_members() {
     assert_eq!(answer.problem(422), "wrong-data");
     let answer = service.post_json("/v1/jobs", &job(json!(["b"]))).await;
     assert_eq!(answer.problem(400), "out-of-range");
+    // In a query the list is one text.
+    let path = "/v1/learners/perceptron/train?labels=class&classes=c,b,a";
+    let of_query = service.post_as(path, "text/csv", table).await.expect(200);
+    let of_query = of_query.json();
+    assert_eq!(of_query["result"]["members"], done["result"]["members"]);
+    let path = "/v1/learners/perceptron/train?labels=class&classes=open&positive=a";
+    let third = format!("{table}1,1,c\n");
+    let answer = service.post_as(path, "text/csv", third).await;
+    assert_eq!(answer.problem(422), "wrong-data");
 }

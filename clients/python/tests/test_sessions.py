@@ -79,6 +79,21 @@ def test_a_bad_example_is_named_after_the_answers_of_the_earlier_ones(client: ha
         assert session.position == 20 == client.get_session(session.id).position
 
 
+def test_classes_of_an_open_session_join_when_they_appear(client: halfspace.Client) -> None:
+    rows = [([1, 0, 0], "b"), ([0, 1, 0], "a"), ([0, 0, 1], "c"), ([1, 0, 0], "b"), ([0, 1, 0], "a")]
+    with client.session("perceptron", 3, classes="open") as session:
+        first = session.learn(*rows[0])
+        assert first.prediction is None and first.mistake
+        with pytest.raises(halfspace.HalfspaceError, match="seen two"):
+            session.predict([[1, 0, 0]])
+        answers = list(session.stream(iter(rows[1:])))
+        assert [one.position for one in answers if one] == [2, 3, 4, 5]
+        document = client.get_session(session.id)
+        assert document.open and document.classes == ["b", "a", "c"]
+        model = session.save_model()
+    assert model.predict([row for row, _ in rows[:3]]) == ["b", "a", "c"]
+
+
 def test_a_session_of_named_classes_learns_them_by_name(client: halfspace.Client) -> None:
     classes = ["red", "green", "blue"]
     examples = [([int(place == own) for place in range(3)], classes[own]) for own in (1, 0, 2, 2, 1, 0) * 3]

@@ -69,7 +69,7 @@ pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
-pub use option_text::OPTION_NAMES;
+pub use option_text::{OPTION_NAMES, name_list};
 pub use options::{BitOrder, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans};
 pub use plain_words::plain_words;
 pub use readers::binary::npy_header::npy_header;

@@ -40,7 +40,7 @@ impl Options {
         match name {
             "labels" => self.labels = Some(LabelsColumn::of(text)),
             "positive" => table.positive = Some(text.to_owned()),
-            "ignore" => table.ignore = list(text)?,
+            "ignore" => table.ignore = name_list(text)?,
             "kinds" => table.kinds = kinds(text)?,
             "numbers" => {
                 table.numbers = one_of(
@@ -66,7 +66,7 @@ impl Options {
                 ];
                 table.missing = Some(one_of(text, treatments)?);
             }
-            "missing_values" => table.missing_values = list(text)?,
+            "missing_values" => table.missing_values = name_list(text)?,
             "unknown" => {
                 table.unknown =
                     one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
@@ -136,7 +136,10 @@ fn whole<T: FromStr>(text: &str) -> Result<T, String> {
 }
 
 /// Splits a list at its commas. A name that contains a comma must be quoted, as in CSV.
-fn list(text: &str) -> Result<Vec<String>, String> {
+///
+/// # Errors
+/// A quote that is not closed.
+pub fn name_list(text: &str) -> Result<Vec<String>, String> {
     let mut items = Vec::new();
     let mut item = String::new();
     let mut quoted = false;
@@ -172,7 +175,7 @@ fn kinds(text: &str) -> Result<Vec<(String, KindName)>, String> {
         )?;
         Ok((column.to_owned(), kind))
     };
-    list(text)?.into_iter().map(kind).collect()
+    name_list(text)?.into_iter().map(kind).collect()
 }
 
 #[cfg(test)]

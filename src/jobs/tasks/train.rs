@@ -247,6 +247,15 @@ impl Train {
     ) -> Result<Self, ResolveError> {
         let mut task = task_of(spec, seed)?;
         task.classes = described.names.class_count();
+        if task.open && described.names.is_against_rest() {
+            let detail = "one value of the labels stands against all others, and each class joins with open classes; \
+                          leave one of them out";
+            let detail = detail.to_owned();
+            return Err(ResolveError::Field {
+                field: "classes",
+                detail,
+            });
+        }
         if let Some(FoldSpec { index, folds }) = among.and_then(|among| among.fold) {
             task.holdout = Some(HeldOut::Fold { index, folds });
         }

@@ -71,11 +71,11 @@ def table_options(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in STOP and name != "assume"}
 
 
-def opening(learner: str, n: int, params: dict[str, Any], classes: Sequence[str] | None, **members: Any) -> Call:
+def opening(learner: str, n: int, params: dict[str, Any], classes: Sequence[str] | str | None, **members: Any) -> Call:
     """The request that begins a session."""
     stop = {name: value for name, value in params.items() if name in STOP}
     own = {name: value for name, value in params.items() if name not in STOP}
-    members.update(classes=None if classes is None else list(classes), stop=stop or None)
+    members.update(classes=list(classes) if classes and not isinstance(classes, str) else classes, stop=stop or None)
     given = {name: value for name, value in members.items() if value is not None}
     body = {"learner": {"name": learner, "params": own}, "n": int(n), **given}
     return Call("POST", "/v1/sessions", body=body, creates=True)
@@ -199,14 +199,15 @@ class Client(Operations):
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Sequence[str] | str | None = None,
         multiclass: str | None = None,
         **params: Any,
     ) -> Session:
         """Begins an on-line session of a learner for examples of `n` features.
 
-        `values="real"` declares real features. `classes` names the classes, two or more, and `multiclass="joint"` learns
-        them together. `params` are the parameters of the learner and of the stopping conditions.
+        `values="real"` declares real features. `classes` names the classes, two or more; with `classes="open"` each
+        label is a class, which joins at its first example. `multiclass="joint"` learns the classes together. `params`
+        are the parameters of the learner and of the stopping conditions.
         """
         members = {"assume": assume, "seed": seed, "values": values, "multiclass": multiclass}
         call = opening(learner, n, params, classes, **members)
@@ -285,7 +286,7 @@ class AsyncClient(AsyncOperations):
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Sequence[str] | str | None = None,
         multiclass: str | None = None,
         **params: Any,
     ) -> AsyncSession:

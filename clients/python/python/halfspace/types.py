@@ -3443,13 +3443,18 @@ class Receipt(Struct, kw_only=True, omit_defaults=True):
     """The learner."""
 
     members: list[ReceiptMember]
-    """The rules of the run: one per class in the order of the classes, or the one for the positive of two classes."""
+    """The rules of the run: one per class in the order of the classes, or the one for the positive of two classes that
+    did not join.
+    """
 
     mistakes: int
     """The total of wrong predictions in the run."""
 
     multiclass: Multiclass | None = None
     """How the members of a committee learn. Only for more than two classes."""
+
+    open: bool | None = None
+    """Whether the rule of each class joined when its first example was read. Absent if all were there from the start."""
 
     order: str
     """The order of the examples in a pass: `cyclic` or `shuffled`."""
@@ -3492,7 +3497,9 @@ class ReceiptMember(Struct, kw_only=True, omit_defaults=True):
     """The class whose examples are positive for the rule."""
 
     kept: list[int]
-    """The rows of the examples from which it learnt, counted from 0 and ascending."""
+    """The rows of the examples from which it learnt, counted from 0 and ascending. If the rule joined, the row of its
+    first example is among them.
+    """
 
     mistakes: int
     """The number of times that the rule learnt. The replay ends after the last of all rules."""

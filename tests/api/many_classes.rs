@@ -6,6 +6,8 @@ use crate::service::{Service, request};
 
 const CSV: &str = "text/csv";
 
+const NDJSON: &str = "application/x-ndjson";
+
 /// Three classes that a perceptron separates: the place of the one says the class. The order of first rows is b, a, c.
 const TABLE: &str = "x1,x2,x3,class\n0,1,0,b\n1,0,0,a\n0,0,1,c\n0,1,0,b\n1,0,0,a\n1,0,0,a\n";
 
@@ -556,5 +558,101 @@ async fn a_session_of_three_classes_equals_one_pass() {
         let answer = service.post_json("/v1/sessions", &asked).await;
         assert_eq!(answer.problem(400), "out-of-range");
         assert!(answer.text().contains(of), "{}", answer.text());
+    }
+}
+
+/// What goes wrong with classes is told with the remedy, and odd names pass through every answer.
+#[tokio::test]
+async fn odd_classes_are_learnt_or_refused_with_a_remedy() {
+    let service = Service::start().await;
+    let train = async |body: String, query: &str| {
+        let path = format!("/v1/learners/perceptron/train?seed=1{query}");
+        service.post_as(&path, NDJSON, body).await
+    };
+    let line = |at: usize, class: &Value| {
+        let bits: String = (0..4)
+            .map(|j| if at >> j & 1 == 1 { '1' } else { '0' })
+            .collect();
+        json!({"x": bits, "y": class}).to_string() + "\n"
+    };
+    // One class only.
+    let one: String = (0..5).map(|at| line(at, &json!("a"))).collect();
+    let answer = train(one, "").await;
+    assert_eq!(answer.problem(422), "table-option");
+    assert!(
+        answer.text().contains("two classes or more"),
+        "{}",
+        answer.text()
+    );
+    // A class that appears once is a class.
+    let once: String = (0..9)
+        .map(|at| line(at, &json!(["a", "b", "c"][(at / 4).min(2)])))
+        .collect();
+    let job = train(once.clone(), "").await.expect(200).json();
+    assert_eq!(job["result"]["members"][2]["class"], "c");
+    // Far too many.
+    let many: String = (0..10_000)
+        .map(|at| line(at, &json!(format!("c{at}"))))
+        .collect();
+    let answer = train(many, "").await;
+    assert_eq!(answer.problem(400), "bad-label");
+    assert!(answer.text().contains("classes_max"), "{}", answer.text());
+    // 1, 1.0 and "1" are one class.
+    let numbers = [json!(1), json!(1.0), json!("1"), json!(2), json!("3")];
+    let labels: String = (0..15).map(|at| line(at, &numbers[at % 5])).collect();
+    let job = train(labels, "").await.expect(200).json();
+    let members = job["result"]["members"].as_array().unwrap();
+    let classes: Vec<_> = members.iter().map(|member| &member["class"]).collect();
+    assert_eq!(classes, ["1", "2", "3"]);
+    // One class against the rest is not learnt jointly.
+    let answer = train(once.clone(), "&positive=a&multiclass=joint").await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    assert!(
+        answer.text().contains("leave multiclass out"),
+        "{}",
+        answer.text()
+    );
+    // A learner without committees.
+    let path = "/v1/learners/pocket/train";
+    let answer = service.post_as(path, NDJSON, once).await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    assert!(answer.text().contains("two classes"), "{}", answer.text());
+    // Names of any text.
+    let odd = [
+        "x".repeat(1_024),
+        "\"quoted\",\n'lines'".to_owned(),
+        "\u{1f600} \u{e9}".to_owned(),
+    ];
+    let lines: String = (0..24).map(|at| line(at, &json!(odd[at % 3]))).collect();
+    let job = train(lines.clone(), "").await.expect(200).json();
+    let path = format!("/v1/models/{}", model(&job));
+    let file = service.get(&path).await.expect(200).json();
+    assert_eq!(file["classes"], json!(odd));
+    let found = service
+        .post_as(&format!("{path}/evaluate"), NDJSON, lines)
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(found["classes"].as_array().unwrap().len(), 3);
+    let receipt = service
+        .get(&format!("{path}/receipt"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(receipt["members"][1]["class"], json!(odd[1]));
+    for language in [
+        "c",
+        "rust",
+        "python",
+        "javascript",
+        "sqlite",
+        "postgresql",
+        "excel",
+    ] {
+        let answer = service
+            .get(&format!("{path}/code?language={language}"))
+            .await;
+        let answered = [200, 400, 422].contains(&answer.status.as_u16());
+        assert!(answered, "{language}: {}", answer.text());
     }
 }

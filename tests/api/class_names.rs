@@ -297,7 +297,9 @@ fn bodies_are_read_by_the_names_of_the_classes() {
                     let is_told = error.detail.contains("positive=")
                         || matches!(
                             error.kind,
-                            FormatErrorKind::BadLabel | FormatErrorKind::MixedLabels
+                            FormatErrorKind::BadLabel
+                                | FormatErrorKind::UnknownLabel
+                                | FormatErrorKind::MixedLabels
                         );
                     assert!(is_told, "{}: {error}", shown());
                 }
@@ -314,7 +316,7 @@ fn bodies_are_read_by_the_names_of_the_classes() {
             sent[at].0 = "77".to_owned();
             let error = parsed(format, &body(format, form, &sent), names.label_rule(), None);
             let error = error.expect_err("a strange label");
-            assert_eq!(error.kind, FormatErrorKind::BadLabel, "{}", shown());
+            assert_eq!(error.kind, FormatErrorKind::UnknownLabel, "{}", shown());
             assert!(
                 error.place.is_some() && error.detail.contains("77"),
                 "{error}"

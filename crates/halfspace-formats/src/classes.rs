@@ -14,9 +14,9 @@ use crate::cell::{Content as Cell, DecimalMark};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::numbers::{EXACT_MAX, exact_decimal};
 
-/// The names of classes, in the order of their codes. There is one only while the first of open classes is known. Of
-/// two classes, the first has the label -1 and the second the label +1. In JSON the names are a list, whose first item is null if the first class means every value
-/// that is not the name of another class.
+/// The names of classes, in the order of their codes. There is only one while a session of open classes knows no other.
+/// Of two classes, the first has the label -1 and the second the label +1. In JSON the names are a list, whose first
+/// item is null if the first class means every value that is not the name of another class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Option<String>>", into = "Vec<Option<String>>")]
 pub struct Classes {

@@ -111,8 +111,8 @@ async fn read_alone(app: &App, mut data: JobData, pointer: &str) -> Result<JobDa
     compute(app, None, work).await
 }
 
-/// Gives the data the labels of the model or the list that reads them. A sample of the request is then digested once more, which
-/// takes a second per gibibyte.
+/// Gives the data the labels of the model or the list that reads them. A sample of the request is then digested once
+/// more, which takes a second per gibibyte.
 async fn read_by(
     app: &App,
     mut data: JobData,

@@ -22,10 +22,9 @@ use crate::learners::sample::examples::Examples;
 pub enum Predictor {
     /// The hypothesis that tells two classes apart.
     One(Hypothesis),
-    /// One hypothesis per class, all of one kind, in the order of the class codes. There are more than two, unless
-    /// the classes joined when they appeared. Each
-    /// tells its class from all others. The class with the largest score is predicted, and the first of these if
-    /// there are several.
+    /// One hypothesis per class, all of one kind, in the order of the class codes. There are more than two, unless the
+    /// classes joined when they appeared. Each tells its class from all others. The class with the largest score is
+    /// predicted, and the first of these if there are several.
     Committee(Vec<Hypothesis>),
 }
 

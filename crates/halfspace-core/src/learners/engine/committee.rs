@@ -243,8 +243,8 @@ impl Committee {
         largest.map_or(0, |(class, _)| class)
     }
 
-    /// Lets the members learn from the row, for which `predicted` was predicted if a class was known. Returns whether one of them changed,
-    /// and the limit of the first one that refused.
+    /// Lets the members learn from the row, for which `predicted` was predicted if a class was known. Returns whether
+    /// one of them changed, and the limit of the first one that refused.
     fn correct(
         &mut self,
         block: &Block<'_>,

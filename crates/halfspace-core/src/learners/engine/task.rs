@@ -26,7 +26,8 @@ const INITIAL: &str = "initial";
 pub struct Task {
     pub entry: &'static LearnerEntry,
     pub parameters: Parameters,
-    /// The number of classes, at least 2 unless they are open. A learner tells two apart, so more of them take a committee of its rules.
+    /// The number of classes, at least 2 unless they are open. A learner tells two apart, so more of them take a
+    /// committee of its rules.
     pub classes: usize,
     /// Whether each class joins when its first example is read. A session then begins with 0 classes.
     pub open: bool,
@@ -210,7 +211,8 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
 /// The classes that join, each with a rule that is built like all others.
 fn joining(task: &Task, n: usize, real: bool) -> Result<Joining, TaskError> {
     if task.start.is_some() {
-        let detail = "classes that join when they appear start from the learner's first hypothesis; leave the model out";
+        let detail =
+            "classes that join start from the learner's first hypothesis; leave the model out";
         return Err(TaskError::WrongStart(detail.to_owned()));
     }
     let own = task.clone();

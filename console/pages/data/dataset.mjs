@@ -61,8 +61,9 @@ function Shown({ dataset, above, query }) {
 
 /** @param {{dataset: Dataset}} props */
 function Uses({ dataset }) {
-  // A task without labels has nothing to compare with.
-  const tasks = TASKS.filter(({ name }) => name === "train" || dataset.kind !== "unlabelled");
+  const isOfTwo = (dataset.classes?.length ?? 2) <= 2;
+  // A task without labels has nothing to compare with, and some questions are about two classes.
+  const tasks = TASKS.filter(({ name, ofTwoClasses }) => (name === "train" || dataset.kind !== "unlabelled") && (isOfTwo || !ofTwoClasses));
   return html`<${Panel} title="Use these data">
     <ul class="entries">
       ${tasks.map(({ name, title, question }) => html`<li key=${name}>

@@ -4,7 +4,7 @@
 /** @typedef {"train"|"compare"|"grid"|"separability"|"maximum_margin"|"version_space"|"evaluate"} TaskName */
 
 /** @typedef {{name: TaskName, title: string, question: string, verb: string, learners: "one"|"several"|"none", needsModel?: boolean,
- *   fields: Record<string, Schema>}} Task */
+ *   ofTwoClasses?: boolean, fields: Record<string, Schema>}} Task */
 
 /** @typedef {import("#api").components["schemas"]["DefaultStop"]} DefaultStop */
 
@@ -14,6 +14,8 @@ const SHARED = {
     description: "Share of the examples that the learner does not see, such as 0.2. The service counts the errors on them in the end." },
   seed: { title: "Seed", type: "integer", minimum: 0, maximum: 9007199254740991, default: "drawn",
     description: "Equal requests with equal seeds give equal results." },
+  multiclass: { title: "More than two classes", type: "string", enum: ["one-vs-rest", "joint"], default: "one-vs-rest",
+    description: "Each class learns against all others, or the true and the predicted class learn together (joint)." },
   bias: { title: "Bias", type: "boolean", description: "Whether the hyperplane may miss the origin." },
   reading: { title: "Bits stand for", type: "string", enum: ["signed", "unsigned"], default: "signed", description: "−1 and +1 (signed), or 0 and 1 (unsigned)." },
   max_seconds: { title: "Seconds of computing", type: "number", exclusiveMinimum: 0, default: 600 },
@@ -28,18 +30,18 @@ function shared(...names) {
 /** @type {Task[]} */
 export const TASKS = [
   { name: "train", title: "Train a learner", question: "Which hypothesis explains the examples, and after how many mistakes?", verb: "Train", learners: "one",
-    fields: shared("holdout", "seed") },
+    fields: shared("holdout", "multiclass", "seed") },
   { name: "compare", title: "Compare learners", question: "Which learner errs least on examples that its training did not see?", verb: "Compare", learners: "several",
     fields: { folds: { title: "Folds", type: "integer", minimum: 2, maximum: 100, default: 5, description: "Parts of the examples. Each part judges the trainings on the others. Leave this field open beside a hold-out." },
-      holdout: { ...SHARED.holdout, description: "Share of the examples that judges all trainings, instead of folds." }, ...shared("seed") } },
+      holdout: { ...SHARED.holdout, description: "Share of the examples that judges all trainings, instead of folds." }, ...shared("multiclass", "seed") } },
   { name: "grid", title: "Grid", question: "Which parameters of a learner err least? The service trains with every combination.", verb: "Train all", learners: "one",
-    fields: shared("holdout", "seed") },
-  { name: "separability", title: "Separability", question: "Does a hyperplane separate the two classes? The answer carries a proof.", verb: "Decide", learners: "none",
+    fields: shared("holdout", "multiclass", "seed") },
+  { name: "separability", title: "Separability", question: "Does a hyperplane separate the two classes? The answer carries a proof.", verb: "Decide", learners: "none", ofTwoClasses: true,
     fields: { ...shared("bias", "reading"), convention: { title: "Right side of the hyperplane", type: "string", enum: ["strict", "service"],
       description: "A score of 0 is on no side (strict), or on the positive side (service)." }, ...shared("max_seconds", "seed") } },
-  { name: "maximum_margin", title: "Maximum margin", question: "Which hyperplane has the largest margin? The result is a model.", verb: "Find", learners: "none",
+  { name: "maximum_margin", title: "Maximum margin", question: "Which hyperplane has the largest margin? The result is a model.", verb: "Find", learners: "none", ofTwoClasses: true,
     fields: shared("bias", "reading", "confidence", "max_seconds", "seed") },
-  { name: "version_space", title: "Version space", question: "Which weights of −1 and +1 agree with all examples? Up to 32 features are enumerated.", verb: "Find", learners: "none",
+  { name: "version_space", title: "Version space", question: "Which weights of −1 and +1 agree with all examples? Up to 32 features are enumerated.", verb: "Find", learners: "none", ofTwoClasses: true,
     fields: { list: { title: "Weights in the result", type: "integer", minimum: 0, maximum: 10000, default: 100, description: "Largest number of weight vectors that the result lists." },
       ...shared("max_seconds", "seed") } },
   { name: "evaluate", title: "Evaluate a model", question: "How many of the examples does a model get wrong?", verb: "Evaluate", learners: "none", needsModel: true,

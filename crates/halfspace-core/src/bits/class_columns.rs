@@ -35,6 +35,12 @@ struct Class {
 }
 
 impl ClassColumns {
+    /// The bytes of the weights of so many columns and classes.
+    pub fn bytes(n: usize, classes: usize) -> usize {
+        let cells = n.saturating_mul(classes.div_ceil(CLASSES));
+        cells.saturating_mul(size_of::<ClassCells>())
+    }
+
     /// Weights of 0 for `n` columns.
     pub fn new(n: usize, classes: usize, is_signed: bool) -> Self {
         let groups = classes.div_ceil(CLASSES);

@@ -14,8 +14,8 @@ use crate::learners::linear::linear_weights::{IntegerWeights, LinearWeights, Rea
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::{Block, BlockFeatures};
 
-/// The most weights for which a [`Judge`] takes further memory: 4 bytes each.
-const JUDGED_WEIGHTS_MAX: usize = 1 << 22;
+/// The most bytes that a [`Judge`] takes for another copy of the weights.
+const JUDGED_BYTES_MAX: usize = 16 << 20;
 
 /// The weights of all members.
 pub struct Lockstep {
@@ -139,7 +139,7 @@ pub struct Judge<'p> {
 impl<'p> Judge<'p> {
     pub fn new(predictor: &'p Predictor) -> Self {
         let (n, members) = (predictor.n(), predictor.members().len());
-        let is_fit = members > 1 && n.saturating_mul(members) <= JUDGED_WEIGHTS_MAX;
+        let is_fit = members > 1 && ClassColumns::bytes(n, members) <= JUDGED_BYTES_MAX;
         Self {
             predictor,
             until: is_fit.then_some(n),

@@ -232,6 +232,46 @@ fn open_session_equals_its_definition_and_the_job() {
     }
 }
 
+/// A class that the run never saw has the first hypothesis, on the scale of the others.
+#[test]
+fn run_that_ends_before_a_class_appears_predicts_the_others() {
+    let random = &mut StdRng::seed_from_u64(4);
+    for number in 0..40 {
+        let multiclass = [Multiclass::OneVsRest, Multiclass::Joint][number % 2];
+        let learner = ["perceptron", "averaged-perceptron"][number / 2 % 2];
+        let examples = Examples::draw(random, 6, 200, 0.3);
+        let read = random.random_range(1..8);
+        let known = examples.codes[..read]
+            .iter()
+            .max()
+            .map_or(0, |code| *code as usize + 1);
+        let mut job = task(learner, multiclass, examples.classes, Some(1));
+        job.limits.max_examples = Some(read as u64);
+        let data = examples.data();
+        let outcome = trained(&job, &data);
+        let plan = SessionPlan {
+            task: task(learner, multiclass, 0, None),
+            n: examples.n,
+            real: false,
+            assume: None,
+        };
+        let mut session = Session::new(plan).expect("a session");
+        session
+            .learn(&data.rows(0..read), &Run::default())
+            .expect("learnt");
+        let (found, seen) = (outcome.predictor, session.predictor().expect("a class"));
+        assert_eq!(found.members().len(), examples.classes, "{number}");
+        assert_eq!(found.members()[..known], *seen.members(), "{number}");
+        let rest = &whole(&found)[known..];
+        assert!(rest.iter().flatten().all(|weight| *weight == 0), "{number}");
+        assert!(
+            Predictor::committee(found.into_members()).is_some(),
+            "{number}"
+        );
+        assert_eq!(outcome.members.len(), examples.classes);
+    }
+}
+
 #[test]
 fn bounds_of_open_classes_hold_in_two_thousand_streams() {
     let random = &mut StdRng::seed_from_u64(2);

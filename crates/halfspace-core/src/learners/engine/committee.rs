@@ -63,12 +63,30 @@ pub struct Committee {
 
 /// The classes of a committee whose members join when the first examples of their classes are read.
 pub struct Joining {
-    /// The next member.
-    pub next: Box<dyn Rule>,
-    /// Builds another that equals the first.
-    pub build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
+    /// The next member, which hears of all examples so that its average is over all of them.
+    next: Member,
+    build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
     /// The number of members at the end of the run. Those of classes that it never saw have their first hypothesis.
-    pub classes: usize,
+    classes: usize,
+}
+
+impl Joining {
+    /// No class yet of a run with at least so many classes. `build` makes each member before its first example.
+    pub fn new(build: Box<dyn Fn() -> Box<dyn Rule> + Send>, classes: usize) -> Self {
+        Self {
+            next: Member::new(build(), 0),
+            build,
+            classes,
+        }
+    }
+
+    /// The next member, after `presented` examples, of which those before row `heard` are in the present block.
+    fn next(&mut self, presented: u64, heard: usize) -> Member {
+        let mut after = Member::new((self.build)(), heard);
+        // The limit of a member without weights is that of all others.
+        let _ = after.rule().map(|rule| rule.presented(presented));
+        mem::replace(&mut self.next, after)
+    }
 }
 
 /// The rule of one class, and its own counts.
@@ -111,7 +129,7 @@ impl Committee {
         mut rules: Vec<Box<dyn Rule>>,
         mut joining: Option<Joining>,
     ) -> Option<Self> {
-        let next = joining.as_mut().map(|joining| &mut joining.next);
+        let next = joining.as_mut().map(|joining| &mut joining.next.rule);
         let first = member(rules.first_mut().or(next)?)?;
         let order = first.order();
         let step = first.additive_step();
@@ -141,11 +159,10 @@ impl Committee {
         self.joining.is_some() && block.class(row) as usize >= self.members.len()
     }
 
-    /// Adds the member of the next class, which has heard of the rows before `heard`.
-    fn join(&mut self, heard: usize) -> Option<&mut Member> {
-        let joining = self.joining.as_mut()?;
-        let next = (joining.build)();
-        let member = Member::new(mem::replace(&mut joining.next, next), heard);
+    /// Adds the member of the next class, after `presented` examples, of which those before row `heard` are in the
+    /// present block.
+    fn join(&mut self, presented: u64, heard: usize) -> Option<&mut Member> {
+        let member = self.joining.as_mut()?.next(presented, heard);
         let lockstep = self.lockstep.take().flatten();
         let last = member.rule.last();
         self.lockstep = lockstep
@@ -167,9 +184,9 @@ impl Committee {
         let class = block.class(row);
         let mut refused = None;
         while self.members.len() <= class as usize {
-            let own = self.join(row)?.rule()?;
-            // The averages of all classes are over all examples.
-            refused = refused.or(own.presented(before));
+            let own = self.join(before, row)?;
+            refused = refused.or(own.hear(row));
+            let own = own.rule()?;
             let is_positive = own.decide(&block.of_class(class), row, stop).is_positive();
             self.positive.push(is_positive);
             // A replay must know where the member joined.
@@ -182,7 +199,7 @@ impl Committee {
 
     /// A rule like those of all members.
     fn any(&self) -> &dyn Rule {
-        let next = self.joining.as_ref().map(|joining| &joining.next);
+        let next = self.joining.as_ref().map(|joining| &joining.next.rule);
         let first = self.members.first().map(|member| &member.rule);
         first.or(next).expect("a class, or one that joins").as_ref()
     }
@@ -191,7 +208,7 @@ impl Committee {
     fn missing(&self) -> impl Iterator<Item = &dyn Rule> {
         self.joining.iter().flat_map(|joining| {
             let missing = self.members.len()..joining.classes;
-            missing.map(|_| joining.next.as_ref())
+            missing.map(|_| joining.next.rule.as_ref())
         })
     }
 
@@ -373,7 +390,8 @@ impl Rule for Committee {
             restore(member, snapshot)?;
         }
         for _ in 0..joined {
-            restore(self.join(0).ok_or(SnapshotError)?, snapshot)?;
+            let presented = self.presented;
+            restore(self.join(presented, 0).ok_or(SnapshotError)?, snapshot)?;
         }
         Ok(())
     }
@@ -526,7 +544,8 @@ impl OnlineRule for Committee {
         let mut predicted = BlockCodes::zeros(planes);
         self.mistaken.fill(0);
         let mut patience = u64::MAX;
-        for member in &mut self.members {
+        let next = self.joining.as_mut().map(|joining| &mut joining.next);
+        for member in self.members.iter_mut().chain(next) {
             member.heard = rows.start;
             patience = patience.min(member.rule().map_or(patience, |rule| rule.patience()));
         }
@@ -565,7 +584,8 @@ impl OnlineRule for Committee {
                 break;
             }
         }
-        for member in &mut self.members {
+        let next = self.joining.as_mut().map(|joining| &mut joining.next);
+        for member in self.members.iter_mut().chain(next) {
             if let Some(limit) = member.hear(learnt.end) {
                 learnt.last = Update::Refused(limit);
             }

@@ -9,7 +9,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, GeneratedSpec, Options, ParseLimits, parse};
+use halfspace_formats::{
+    Classes, GeneratedSpec, LabelRule, Options, ParseLimits, name_list, parse,
+};
 use halfspace_verify::{Check, DataSource, Receipt, VERSION, is_sha256, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
@@ -17,6 +19,9 @@ use crate::config::{Replay, known_format};
 use crate::jobs::draw;
 
 use super::tables::write;
+
+/// The parameter of a training that states its classes.
+const CLASSES: &str = "classes";
 
 /// Prints one line per check. The exit status is 0 if all checks hold, and otherwise 1.
 ///
@@ -86,7 +91,7 @@ fn check_form(receipt: &Receipt) -> Result<(), String> {
 /// The examples of the training, from the file or drawn again.
 fn data(receipt: &Receipt, replay: &Replay) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
     match (&receipt.data, &replay.data) {
-        (DataSource::Rows { .. }, Some(path)) => read(path, replay),
+        (DataSource::Rows { .. }, Some(path)) => read(path, replay, receipt),
         (DataSource::Rows { .. }, None) => Err("name the file with the examples".into()),
         (DataSource::Generated { .. }, Some(_)) => {
             Err("the examples of this receipt are generated; name no file".into())
@@ -102,18 +107,45 @@ fn data(receipt: &Receipt, replay: &Replay) -> Result<(Data, Option<Classes>), B
     }
 }
 
-fn read(path: &Path, replay: &Replay) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
+/// The rules that may read the labels: the classes that the request stated, or else those of a committee, or those that
+/// the labels name.
+fn label_rules(replay: &Replay, receipt: &Receipt) -> Result<Vec<LabelRule>, String> {
+    let mut given = replay.parameters.iter().filter(|(key, _)| key == CLASSES);
+    let of_names = |names| Classes::of_names(names).map(LabelRule::Of);
+    if let Some((_, text)) = given.next() {
+        let names = || name_list(text).map_err(|detail| format!("{CLASSES}: {detail}"));
+        return Ok(match text.as_str() {
+            "open" => vec![LabelRule::Open],
+            _ => of_names(names()?).into_iter().collect(),
+        });
+    }
+    let members = receipt.members.iter().map(|member| member.class.clone());
+    let of_committee = receipt.multiclass.and_then(|_| of_names(members.collect()));
+    Ok(of_committee.into_iter().chain([LabelRule::New]).collect())
+}
+
+fn read(
+    path: &Path,
+    replay: &Replay,
+    receipt: &Receipt,
+) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
     let name = path.display();
     let format = known_format(path, replay.format)?;
     let mut options = Options::default();
-    for (key, value) in &replay.parameters {
+    for (key, value) in replay.parameters.iter().filter(|(key, _)| key != CLASSES) {
         let is_known = options.set(key, value);
         if !is_known.map_err(|detail| format!("{key}: {detail}"))? {
             return Err(format!("no parameter of the data has the name {key}").into());
         }
     }
-    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
-    let parsed = parse(format, BufReader::new(file), &options);
-    let parsed = parsed.map_err(|error| format!("{name}: {error}"))?;
-    Ok((parsed.data, parsed.classes))
+    let mut refused = String::new();
+    for rule in label_rules(replay, receipt)? {
+        options.label_rule = rule;
+        let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
+        match parse(format, BufReader::new(file), &options) {
+            Ok(parsed) => return Ok((parsed.data, parsed.classes)),
+            Err(error) => refused = format!("{name}: {error}"),
+        }
+    }
+    Err(refused.into())
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::records::schedule::ANSWER_SECONDS_DEFAULT;
+use crate::records::session::MODEL_ENTRIES_MAX;
 use crate::storage::{Quotas, Usage};
 
 /// The largest value of a limit. Twice this value still fits in 64 bits.
@@ -305,6 +306,11 @@ pub struct Limits {
     /// 1,048,576 weights of 25 characters each take 26 MB.
     #[arg(skip = 32_u64 << 20)]
     pub model_bytes_max: u64,
+    /// Features times classes of a session whose classes join.
+    ///
+    /// A session of more weights would not fit the documents of its hypothesis.
+    #[arg(skip = MODEL_ENTRIES_MAX)]
+    pub model_entries_max: u64,
     /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
     /// available.
     ///

@@ -344,7 +344,7 @@ impl TryFrom<&HypothesisDocument> for Predictor {
             .collect::<Result<_, _>>()?;
         let is_of_n = members.first().is_some_and(|first| first.n() == *n);
         Self::committee(members).filter(|_| is_of_n).ok_or_else(|| {
-            let detail = "a committee has two members or more, all of one kind, n and scale";
+            let detail = "a committee has three members or more, all of one kind, n and scale";
             HypothesisError(detail.to_owned())
         })
     }

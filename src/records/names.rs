@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halfspace_formats::{Classes, LabelRule, Parsed, Recoding, TableEncoding};
+use halfspace_formats::{Classes, LabelEncoding, LabelRule, Parsed, Recoding, TableEncoding};
 use serde::{Deserialize, Serialize};
 
 /// The largest size of all names of features that a job and its model keep, in bytes.
@@ -103,8 +103,15 @@ impl Names {
     pub fn read_by(self, model: &Self) -> Self {
         let label = |table: &Arc<TableEncoding>| {
             let own = model.table.as_ref().and_then(|own| own.label.clone());
+            let read = |label: &LabelEncoding| LabelEncoding {
+                classes: model
+                    .classes
+                    .clone()
+                    .unwrap_or_else(|| label.classes.clone()),
+                ..label.clone()
+            };
             let table = TableEncoding {
-                label: own.or_else(|| table.label.clone()),
+                label: own.or_else(|| table.label.as_ref().map(read)),
                 ..table.as_ref().clone()
             };
             Arc::new(table)

@@ -14,6 +14,9 @@ use super::owner::Owner;
 use super::time::Timestamp;
 use super::train::{LearnerSpec, StopSpec, is_false};
 
+/// The most weights of a session whose classes join: features times classes.
+pub const MODEL_ENTRIES_MAX: u64 = 1 << 24;
+
 /// The request of a session. With the examples, it suffices to repeat the training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {

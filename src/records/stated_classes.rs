@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use halfspace_formats::{CLASSES_MAX, Classes, name_list};
+use halfspace_formats::{CLASSES_MAX, Classes, is_missing, name_list};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -42,6 +42,11 @@ impl StatedClasses {
         if !is_short(&names) {
             return Err(format!(
                 "The names take more than {NAMES_BYTES_MAX} bytes in total."
+            ));
+        }
+        if let Some(name) = names.iter().find(|name| is_missing(name)) {
+            return Err(format!(
+                "{name:?} stands for a missing label, so no class can have this name."
             ));
         }
         match Classes::of_names(names) {
@@ -95,7 +100,7 @@ impl PartialSchema for StatedClasses {
     fn schema() -> RefOr<Schema> {
         let word = ObjectBuilder::new()
             .schema_type(Type::String)
-            .enum_values(Some([OPEN]));
+            .description(Some("`open`, or the names with commas between them."));
         let name = ObjectBuilder::new().schema_type(Type::String);
         let list = ArrayBuilder::new().items(name).min_items(Some(2));
         OneOfBuilder::new().item(list).item(word).into()

@@ -49,9 +49,9 @@ pub struct TrainSpec {
     /// prediction is wrong: the true class gains the example and the predicted class loses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
-    /// The classes in their order, of which each label names one. When absent, the labels of the data are the
-    /// classes. With `open` each class joins when the run reads its first example, as in a session that does not
-    /// know the classes; of data with two classes, -1 joins before 1.
+    /// The classes in their order, of which each label names one; in a query, a list with commas. When absent, the
+    /// labels of the data are the classes. With `open` each of three classes or more joins when the run reads its
+    /// first example, as in a session that does not know the classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<StatedClasses>,
     /// Model whose hypothesis the training starts from. All counts still begin at 0.

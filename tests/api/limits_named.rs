@@ -63,6 +63,15 @@ async fn too_large(limit: &str) -> Option<Answer> {
             let body: String = lines.collect();
             trained(&Service::start().await, CSV, body).await
         }
+        "model_entries_max" => {
+            let service = Service::start().await;
+            let asked = json!({"learner": {"name": "perceptron"}, "n": 1 << 20, "classes": "open"});
+            let opened = service.post_json("/v1/sessions", &asked).await.expect(201);
+            let path = format!("/v1/sessions/{}/examples", opened.id());
+            let lines = (0..17).map(|class| format!("c{class} {}:1\n", class + 1));
+            let body: String = lines.collect();
+            service.post_as(&path, LIBSVM, body).await
+        }
         "n_max" => trained(&Service::start().await, LIBSVM, "1 1048577:1\n").await,
         "decompression_ratio_max" => {
             let headers = [("content-type", CSV), ("content-encoding", "gzip")];

@@ -140,7 +140,7 @@ async fn killed_session_of_fifty_open_classes_equals_the_undisturbed_and_the_job
 }
 
 #[tokio::test]
-async fn open_session_predicts_once_it_knows_two_classes() {
+async fn open_session_predicts_once_it_knows_three_classes() {
     let service = Service::start().await;
     let asked = opening("winnow", "one-vs-rest");
     let asked = json!({"learner": {"name": "winnow"}, "n": 3, "classes": asked["classes"]});
@@ -156,35 +156,22 @@ async fn open_session_predicts_once_it_knows_two_classes() {
     let known = ["no class", "b", "a", "2"];
     for seen in 0..3 {
         let answer = service.post_json(&predict, &rows).await;
-        match seen {
-            0 | 1 => {
-                assert_eq!(answer.problem(409), "wrong-state");
-                assert!(
-                    answer.text().contains(&format!("{seen} classes")),
-                    "{}",
-                    answer.text()
-                );
-                let saved = service.post(&format!("{path}/model")).await;
-                assert_eq!(saved.problem(409), "wrong-state");
-            }
-            _ => assert_eq!(
-                answer.expect(200).json()["predicted_classes"]
-                    .as_array()
-                    .unwrap()
-                    .len(),
-                2
-            ),
-        }
+        assert_eq!(answer.problem(409), "wrong-state");
+        assert!(
+            answer.text().contains(&format!("seen so far: {seen}")),
+            "{}",
+            answer.text()
+        );
+        let saved = service.post(&format!("{path}/model")).await;
+        assert_eq!(saved.problem(409), "wrong-state");
         let mut x = ["0"; 3];
         x[seen] = "1";
         let example = json!({"labelled": {"examples": [{"x": x.concat(), "y": known[seen + 1]}]}});
-        let answer = service
-            .post_json(&examples, &example)
-            .await
-            .expect(200)
-            .json();
-        assert_eq!(answer["answers"][0]["mistake"], true);
+        let answer = service.post_json(&examples, &example).await.expect(200);
+        assert_eq!(answer.json()["answers"][0]["mistake"], true);
     }
+    let answer = service.post_json(&predict, &rows).await.expect(200).json();
+    assert_eq!(answer["predictions"].as_array().unwrap().len(), 2);
     let session = service.get(&path).await.expect(200).json();
     assert_eq!(session["classes"], json!(["b", "a", "2"]));
     // A number that names a known class is that class.
@@ -195,16 +182,16 @@ async fn open_session_predicts_once_it_knows_two_classes() {
     assert_eq!(session["classes"], json!(["b", "a", "2"]));
 }
 
-/// A committee of two hypotheses goes every way that a model goes.
+/// A model that was saved from a session of open classes goes every way that a model goes.
 #[tokio::test]
-async fn model_of_two_open_classes_equals_its_session() {
+async fn model_of_open_classes_equals_its_session() {
     let service = Service::start().await;
     let asked = json!({"learner": {"name": "perceptron"}, "n": 4, "classes": "open"});
     let path = opened(&service, &asked).await;
     let mut text = String::new();
     for at in 0..40_u32 {
         let bits = at * 7 % 16;
-        let class = if bits.count_ones() > 1 { "many" } else { "few" };
+        let class = ["none", "few", "few", "many", "many"][bits.count_ones() as usize];
         writeln!(text, "{}", json!({"x": format!("{bits:04b}"), "y": class})).unwrap();
     }
     service
@@ -249,7 +236,7 @@ async fn model_of_two_open_classes_equals_its_session() {
         .await;
     let evaluated = evaluated.expect(200).json();
     let confusion = evaluated["confusion"].as_array().unwrap();
-    assert_eq!(confusion.len(), 2, "{evaluated}");
+    assert_eq!(confusion.len(), 3, "{evaluated}");
     let program = service
         .get(&format!("/v1/models/{saved}/code?language=python"))
         .await
@@ -354,8 +341,81 @@ async fn listed_classes_of_a_training_order_its_members() {
     let of_query = service.post_as(path, "text/csv", table).await.expect(200);
     let of_query = of_query.json();
     assert_eq!(of_query["result"]["members"], done["result"]["members"]);
-    let path = "/v1/learners/perceptron/train?labels=class&classes=open&positive=a";
+    // Nothing is ignored, and two classes have no committee.
     let third = format!("{table}1,1,c\n");
-    let answer = service.post_as(path, "text/csv", third).await;
+    for (query, status, of) in [
+        ("classes=open&positive=a", 422, "positive"),
+        ("classes=a,b,c&positive=b", 422, "contradicts"),
+        ("classes=a,b", 400, "`c` is not a label"),
+        ("classes=a,b,c,?", 400, "missing label"),
+        ("classes=a,,b,c", 400, "missing label"),
+    ] {
+        let path = format!("/v1/learners/perceptron/train?labels=class&{query}");
+        let answer = service.post_as(&path, "text/csv", third.clone()).await;
+        assert_eq!(answer.status.as_u16(), status, "{query}: {}", answer.text());
+        assert!(answer.text().contains(of), "{query}: {}", answer.text());
+    }
+    let path = "/v1/learners/perceptron/train?labels=class&classes=open";
+    let answer = service.post_as(path, "text/csv", table).await;
     assert_eq!(answer.problem(422), "wrong-data");
+    // Numbers that are stated or joined are names of classes.
+    let numbers = "x1,x2,class\n0,1,0.5\n1,0,1.5\n1,1,2.5\n";
+    for classes in ["0.5,1.5,2.5", "open"] {
+        let path = format!("/v1/learners/perceptron/train?labels=class&classes={classes}");
+        let job = service
+            .post_as(&path, "text/csv", numbers)
+            .await
+            .expect(200)
+            .json();
+        assert_eq!(
+            job["table"]["label"]["classes"],
+            json!(["0.5", "1.5", "2.5"])
+        );
+    }
+    let path = "/v1/learners/perceptron/train?labels=class&classes=c,b,a";
+    let job = service
+        .post_as(path, "text/csv", third)
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(job["table"]["label"]["classes"], json!(["c", "b", "a"]));
+}
+
+/// A session that ends before a class of its body knows only the others.
+#[tokio::test]
+async fn class_of_an_example_that_was_not_learnt_has_not_joined() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 2, "classes": "open", "stop": {"max_mistakes": 1}});
+    let path = opened(&service, &asked).await;
+    let body = "{\"x\": \"10\", \"y\": \"a\"}\n{\"x\": \"01\", \"y\": \"b\"}\n";
+    let answer = service
+        .post_as(&format!("{path}/examples"), NDJSON, body)
+        .await
+        .expect(200);
+    assert_eq!(answers(answer.text()).len(), 2, "{}", answer.text());
+    let session = service.get(&path).await.expect(200).json();
+    assert_eq!(
+        (&session["position"], &session["classes"]),
+        (&json!(1), &json!(["a"]))
+    );
+}
+
+/// So many weights of a session would not fit a model.
+#[tokio::test]
+async fn open_classes_are_bounded_by_the_weights_of_a_model() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 1 << 20, "classes": "open"});
+    let path = opened(&service, &asked).await;
+    let lines: String = (0..17)
+        .map(|class| format!("c{class} {}:1\n", class + 1))
+        .collect();
+    let answer = service
+        .post_as(&format!("{path}/examples"), "text/x-libsvm", lines)
+        .await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    assert!(
+        answer.text().contains("model_entries_max"),
+        "{}",
+        answer.text()
+    );
 }

@@ -93,8 +93,8 @@ fn case(number: u64) -> Case {
         "averaged-perceptron" => params.contains("cyclic"),
         _ => !params.contains("shuffled"),
     };
-    let is_alone = is_generated || learner == "directed-drift";
-    let open = match is_cyclic && holdout.is_empty() && !is_alone && below(2) == 1 {
+    let can_open = is_cyclic && holdout.is_empty() && classes > 2;
+    let open = match can_open && below(2) == 1 {
         true => "&classes=open",
         false => "",
     };

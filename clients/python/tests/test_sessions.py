@@ -84,7 +84,7 @@ def test_classes_of_an_open_session_join_when_they_appear(client: halfspace.Clie
     with client.session("perceptron", 3, classes="open") as session:
         first = session.learn(*rows[0])
         assert first.prediction is None and first.mistake
-        with pytest.raises(halfspace.HalfspaceError, match="seen two"):
+        with pytest.raises(halfspace.HalfspaceError, match="seen three"):
             session.predict([[1, 0, 0]])
         answers = list(session.stream(iter(rows[1:])))
         assert [one.position for one in answers if one] == [2, 3, 4, 5]

@@ -392,6 +392,11 @@ pub fn occurring(data: &Data) -> Vec<bool> {
     occurs
 }
 
+/// Whether a label of this text is missing, so that no class can have it as its name.
+pub fn is_missing(name: &str) -> bool {
+    canonical(name.as_bytes()).1 == Cell::Missing
+}
+
 /// What a label may be, in errors.
 pub(crate) const LABEL: &str = "the name of a class as a number or text, or 1 or -1, or 1 or 0";
 

@@ -58,7 +58,7 @@ pub use building::parsed::Parsed;
 pub use building::parsed_rows::ParsedRows;
 pub use building::store_pass::{Stored, storing_bytes};
 pub use cell::{Content, DecimalMark, Family, MISSING};
-pub use classes::{Classes, LabelRule, Recoding, occurring};
+pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
 pub use encoding::{

@@ -16,6 +16,7 @@ use crate::jobs::{
     self, Allowance, CheckedTask, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError,
     ResolveError, resolve, unfit_reason,
 };
+use crate::records::stated_classes::StatedClasses;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::TrainSpec;
 use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
@@ -127,6 +128,21 @@ async fn read_by(
         (data, Ok(())) => Ok(data),
         (_, Err(detail)) => Err(of_data(Code::WRONG_DATA, detail, at)),
     }
+}
+
+/// The rule by which the classes that a training states read the labels of its data.
+///
+/// # Errors
+/// The stated names are no list of classes.
+pub fn stated_rule(task: &TaskSpec, at: &TaskPlace) -> Result<Option<LabelRule>, Problem> {
+    if let TaskSpec::Train(TrainSpec {
+        classes: Some(StatedClasses::Open),
+        ..
+    }) = task
+    {
+        return Ok(Some(LabelRule::Open));
+    }
+    Ok(listed_classes(task, at)?.map(|names| names.label_rule()))
 }
 
 /// The classes that a training lists, as the names of a model.

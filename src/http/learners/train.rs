@@ -30,7 +30,7 @@ use crate::http::extract::{Caller, PathText, PreferWait, literal, parameter, que
 use crate::http::jobs::answer::{Wait, replay};
 use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::place::{self, TaskPlace, path};
-use crate::http::jobs::submission::{read_for_model, submit};
+use crate::http::jobs::submission::{read_for_model, stated_rule, submit};
 use crate::http::jobs::tasks::RequestedJob;
 use crate::http::problem::{Code, Problem};
 
@@ -92,6 +92,8 @@ async fn made(
     let mut options = data.resolve(&app, &owner).await?;
     if let Some((_, model)) = job.task.model() {
         read_for_model(&app, &owner, model, format, &mut options).await?;
+    } else if let Some(rule) = stated_rule(&job.task, &TaskPlace::in_query(None))? {
+        options.label_rule = rule;
     }
     let read = body.read(&app, effort, move |reader| {
         let form = halfspace_formats::read(format, reader, &options)?;

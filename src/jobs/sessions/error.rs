@@ -37,7 +37,8 @@ pub enum SessionError {
     EndsWithin { last: usize },
     /// The session has open classes and cannot predict yet.
     #[error(
-        "the session has seen {classes} classes; it predicts, and can be saved as a model, once it has seen two"
+        "the classes seen so far: {classes}; a session of open classes predicts, and can be saved as a model, once it \
+         has seen three; open a session with a list of `classes` to tell two apart"
     )]
     FewClasses { classes: usize },
     /// Another request is writing.

@@ -61,7 +61,7 @@ fn predictor(session: &Session) -> Result<Predictor, SessionError> {
         .map_or(0, |predictor| predictor.members().len());
     let is_open = session.plan().task.open;
     predictor
-        .filter(|_| !is_open || classes > 1)
+        .filter(|_| !is_open || classes > 2)
         .ok_or(SessionError::FewClasses { classes })
 }
 

@@ -12,7 +12,7 @@ use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::names::NAMES_BYTES_MAX;
-use crate::records::session::{LogEntry, SessionAppend, SessionTally};
+use crate::records::session::{LogEntry, MODEL_ENTRIES_MAX, SessionAppend, SessionTally};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
@@ -218,8 +218,10 @@ fn named<'a>(
         ..Names::default()
     };
     let own = &live.record.spec.names;
-    let joined = match (&own.classes, &given.classes) {
-        (Some(own), Some(given)) if live.record.spec.open => Some(joined(own, given)?),
+    let joined = match &given.classes {
+        Some(given) if live.record.spec.open => {
+            Some(joined(own.classes.as_ref(), given, live.record.spec.n)?)
+        }
         _ => None,
     };
     let joined = joined.map(|classes| Names {
@@ -240,16 +242,23 @@ fn named<'a>(
     Ok((data, names.classes.clone()))
 }
 
-/// The classes of a session and the new ones of some examples.
-fn joined(own: &Classes, given: &Classes) -> Result<Classes, TaskError> {
-    let all = own.clone().joined_by(given);
-    let count = all.count();
+/// The classes of a session, if it knows any, and the new ones of some examples.
+fn joined(own: Option<&Classes>, given: &Classes, n: u64) -> Result<Classes, TaskError> {
+    let all = own.map_or_else(|| given.clone(), |own| own.clone().joined_by(given));
+    let (known, count) = (own.map_or(0, Classes::count), all.count());
     if count > CLASSES_MAX {
         let detail =
             format!("the labels have {count} values, more than classes_max: {CLASSES_MAX}");
         return Err(TaskError::WrongData(detail));
     }
     let bytes: usize = all.each().flatten().map(str::len).sum();
+    let entries = (count as u64).saturating_mul(n);
+    if count > known && entries > MODEL_ENTRIES_MAX {
+        let detail = format!(
+            "{count} classes of {n} features have {entries} weights, more than model_entries_max: {MODEL_ENTRIES_MAX}"
+        );
+        return Err(TaskError::WrongData(detail));
+    }
     if bytes > NAMES_BYTES_MAX {
         let detail =
             format!("the names of the classes take more than {NAMES_BYTES_MAX} bytes in total");
@@ -306,7 +315,9 @@ fn learn_in_memory(
     let sent = (is_digested && data.examples() > 1).then(|| digest(&named, classes.as_ref()));
     let entry = live.log_entry(data, last, sent);
     // A class of examples that were not learnt has not joined.
-    let known = occurring(&data.rows(0..last)).len();
+    let learnt_codes = occurring(&data.rows(0..last));
+    let known = learnt_codes.iter().rposition(|occurs| *occurs);
+    let known = known.map_or(0, |code| code + 1);
     let before = live
         .record
         .spec

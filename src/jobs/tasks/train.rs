@@ -247,9 +247,8 @@ impl Train {
     ) -> Result<Self, ResolveError> {
         let mut task = task_of(spec, seed)?;
         task.classes = described.names.class_count();
-        if task.open && described.names.is_against_rest() {
-            let detail = "one value of the labels stands against all others, and each class joins with open classes; \
-                          leave one of them out";
+        if task.open && task.classes < 3 {
+            let detail = "two classes have one hypothesis, so none joins; leave `classes` out";
             let detail = detail.to_owned();
             return Err(ResolveError::Field {
                 field: "classes",

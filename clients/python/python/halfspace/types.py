@@ -2112,6 +2112,12 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     1,048,576 weights of 25 characters each take 26 MB.
     """
 
+    model_entries_max: int
+    """Features times classes of a session whose classes join.
+
+    A session of more weights would not fit the documents of its hypothesis.
+    """
+
     n_max: int
     """Features per example.
 
@@ -2377,6 +2383,12 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Bytes of an imported model after decompression.
 
     1,048,576 weights of 25 characters each take 26 MB.
+    """
+
+    model_entries_max: int
+    """Features times classes of a session whose classes join.
+
+    A session of more weights would not fit the documents of its hypothesis.
     """
 
     n_max: int
@@ -4727,7 +4739,7 @@ SessionEncoding: TypeAlias = str | dict[str, Any]
 
 SessionId: TypeAlias = str
 
-StatedClasses: TypeAlias = list[str] | Literal["open"]
+StatedClasses: TypeAlias = list[str] | str
 
 Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """The status of a job."""

@@ -22,8 +22,8 @@ use crate::learners::sample::examples::Examples;
 pub enum Predictor {
     /// The hypothesis that tells two classes apart.
     One(Hypothesis),
-    /// One hypothesis per class, all of one kind, in the order of the class codes. There are more than two, unless the
-    /// classes joined when they appeared. Each tells its class from all others. The class with the largest score is
+    /// One hypothesis per class, all of one kind, in the order of the class codes. There are more than two, except in a
+    /// session whose classes join. Each tells its class from all others. The class with the largest score is
     /// predicted, and the first of these if there are several.
     Committee(Vec<Hypothesis>),
 }
@@ -35,10 +35,10 @@ impl From<Hypothesis> for Predictor {
 }
 
 impl Predictor {
-    /// The committee of these members, unless they are fewer than two or their scores cannot be compared.
+    /// The committee of these members, unless they are fewer than three or their scores cannot be compared.
     pub fn committee(members: Vec<Hypothesis>) -> Option<Self> {
         let first = members.first()?;
-        let are_like = members.len() > 1 && members.iter().all(|member| member.is_like(first));
+        let are_like = members.len() > 2 && members.iter().all(|member| member.is_like(first));
         are_like.then_some(Self::Committee(members))
     }
 

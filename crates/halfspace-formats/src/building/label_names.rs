@@ -190,9 +190,9 @@ impl LabelNames {
         !matches!(self.meaning, Meaning::Open | Meaning::Later)
     }
 
-    /// Whether a model, a session or an encoding decides.
+    /// Whether a model, a session or an encoding decides, so that a label may be any name.
     pub(crate) fn is_known(&self) -> bool {
-        matches!(self.meaning, Meaning::Known(_))
+        matches!(self.meaning, Meaning::Known(_) | Meaning::Each)
     }
 
     /// Fixes the values of +1 and -1 if they are open.

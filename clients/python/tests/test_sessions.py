@@ -83,7 +83,7 @@ def test_classes_of_an_open_session_join_when_they_appear(client: halfspace.Clie
     rows = [([1, 0, 0], "b"), ([0, 1, 0], "a"), ([0, 0, 1], "c"), ([1, 0, 0], "b"), ([0, 1, 0], "a")]
     with client.session("perceptron", 3, classes="open") as session:
         first = session.learn(*rows[0])
-        assert first.prediction is None and first.mistake
+        assert first and first.prediction is None and first.mistake
         with pytest.raises(halfspace.HalfspaceError, match="seen three"):
             session.predict([[1, 0, 0]])
         answers = list(session.stream(iter(rows[1:])))

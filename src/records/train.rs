@@ -44,8 +44,8 @@ pub struct TrainSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
-    /// How a learner of more than two classes learns: each class against the rest, or jointly, which
-    /// only `perceptron` and `averaged-perceptron` can. A joint committee changes only when its
+    /// How a learner of more than two classes learns: each class against the rest (`one-vs-rest`, when
+    /// absent), or jointly, which only `perceptron` and `averaged-perceptron` can. A joint committee changes only when its
     /// prediction is wrong: the true class gains the example and the predicted class loses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,

@@ -45,8 +45,9 @@ pub struct TrainSpec {
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
     /// How a learner of more than two classes learns: each class against the rest (`one-vs-rest`, when
-    /// absent), or jointly, which only `perceptron` and `averaged-perceptron` can. A joint committee changes only when its
-    /// prediction is wrong: the true class gains the example and the predicted class loses it.
+    /// absent), or jointly, which only `perceptron` and `averaged-perceptron` can. A joint committee
+    /// changes only when its prediction is wrong: the true class gains the example and the predicted
+    /// class loses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
     /// The classes in their order, of which each label names one; in a query, a list with commas. When absent, the

@@ -9,14 +9,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{
-    Classes, GeneratedSpec, LabelRule, Options, ParseLimits, name_list, parse,
-};
+use halfspace_formats::{Classes, GeneratedSpec, LabelRule, Options, ParseLimits, parse};
 use halfspace_verify::{Check, DataSource, Receipt, VERSION, is_sha256, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
 use crate::config::{Replay, known_format};
 use crate::jobs::draw;
+use crate::records::stated_classes::StatedClasses;
 
 use super::tables::write;
 
@@ -111,16 +110,14 @@ fn data(receipt: &Receipt, replay: &Replay) -> Result<(Data, Option<Classes>), B
 /// the labels name.
 fn label_rules(replay: &Replay, receipt: &Receipt) -> Result<Vec<LabelRule>, String> {
     let mut given = replay.parameters.iter().filter(|(key, _)| key == CLASSES);
-    let of_names = |names| Classes::of_names(names).map(LabelRule::Of);
     if let Some((_, text)) = given.next() {
-        let names = || name_list(text).map_err(|detail| format!("{CLASSES}: {detail}"));
-        return Ok(match text.as_str() {
-            "open" => vec![LabelRule::Open],
-            _ => of_names(names()?).into_iter().collect(),
-        });
+        let stated = StatedClasses::of_text(text).and_then(StatedClasses::label_rule);
+        let rule = stated.map_err(|detail| format!("{CLASSES}: {detail}"))?;
+        return Ok(vec![rule]);
     }
     let members = receipt.members.iter().map(|member| member.class.clone());
-    let of_committee = receipt.multiclass.and_then(|_| of_names(members.collect()));
+    let of_committee = receipt.multiclass.and_then(|_| Classes::of_names(members));
+    let of_committee = of_committee.map(LabelRule::Of);
     Ok(of_committee.into_iter().chain([LabelRule::New]).collect())
 }
 

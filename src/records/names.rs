@@ -161,8 +161,9 @@ impl Names {
 }
 
 /// Whether names are short enough to keep.
-pub fn is_short(names: &[String]) -> bool {
-    names.iter().map(String::len).sum::<usize>() <= NAMES_BYTES_MAX
+pub fn is_short(names: impl IntoIterator<Item = impl AsRef<str>>) -> bool {
+    let bytes = names.into_iter().map(|name| name.as_ref().len());
+    bytes.sum::<usize>() <= NAMES_BYTES_MAX
 }
 
 fn shown(name: &str) -> String {

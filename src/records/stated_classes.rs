@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use halfspace_formats::{CLASSES_MAX, Classes, is_missing, name_list};
+use halfspace_formats::{CLASSES_MAX, Classes, LabelRule, is_missing, name_list};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -25,6 +25,25 @@ pub enum StatedClasses {
 }
 
 impl StatedClasses {
+    /// The classes that a text of a query or a command states: `open`, or names with commas between them.
+    ///
+    /// # Errors
+    /// A quote that is not closed.
+    pub fn of_text(text: &str) -> Result<Self, String> {
+        match text {
+            OPEN => Ok(Self::Open),
+            list => name_list(list).map(Self::Names),
+        }
+    }
+
+    /// The rule by which these classes read labels.
+    ///
+    /// # Errors
+    /// As for [`Self::listed`].
+    pub fn label_rule(self) -> Result<LabelRule, String> {
+        Ok(self.listed()?.map_or(LabelRule::Open, LabelRule::Of))
+    }
+
     /// The listed classes. None if they are open.
     ///
     /// # Errors
@@ -83,12 +102,8 @@ impl<'de> Visitor<'de> for StatedClassesVisitor {
         f.write_str("a list of names, or the text open")
     }
 
-    fn visit_str<E: de::Error>(self, word: &str) -> Result<StatedClasses, E> {
-        match word {
-            OPEN => Ok(StatedClasses::Open),
-            // A query has a list in one text.
-            list => name_list(list).map(StatedClasses::Names).map_err(E::custom),
-        }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<StatedClasses, E> {
+        StatedClasses::of_text(text).map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<StatedClasses, A::Error> {

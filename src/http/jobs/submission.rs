@@ -16,7 +16,6 @@ use crate::jobs::{
     self, Allowance, CheckedTask, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError,
     ResolveError, resolve, unfit_reason,
 };
-use crate::records::stated_classes::StatedClasses;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::TrainSpec;
 use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
@@ -135,14 +134,19 @@ async fn read_by(
 /// # Errors
 /// The stated names are no list of classes.
 pub fn stated_rule(task: &TaskSpec, at: &TaskPlace) -> Result<Option<LabelRule>, Problem> {
-    if let TaskSpec::Train(TrainSpec {
-        classes: Some(StatedClasses::Open),
+    let TaskSpec::Train(TrainSpec {
+        classes: Some(stated),
         ..
     }) = task
-    {
-        return Ok(Some(LabelRule::Open));
-    }
-    Ok(listed_classes(task, at)?.map(|names| names.label_rule()))
+    else {
+        return Ok(None);
+    };
+    let rule = stated.clone().label_rule();
+    rule.map(Some).map_err(|detail| wrong_classes(detail, at))
+}
+
+fn wrong_classes(detail: String, at: &TaskPlace) -> Problem {
+    Problem::at(Code::OUT_OF_RANGE, at.at("/classes", detail))
 }
 
 /// The classes that a training lists, as the names of a model.
@@ -163,8 +167,8 @@ fn listed_classes(task: &TaskSpec, at: &TaskPlace) -> Result<Option<Names>, Prob
         classes: Some(classes),
         ..Names::default()
     };
-    let wrong = |detail| Problem::at(Code::OUT_OF_RANGE, at.at("/classes", detail));
-    Ok(listed.map_err(wrong)?.map(named))
+    let listed = listed.map_err(|detail| wrong_classes(detail, at))?;
+    Ok(listed.map(named))
 }
 
 /// Sets the options for reading data for a stored model. Its classes read the labels, and if the format leaves the

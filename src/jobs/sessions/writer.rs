@@ -11,7 +11,7 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::records::names::NAMES_BYTES_MAX;
+use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::session::{LogEntry, MODEL_ENTRIES_MAX, SessionAppend, SessionTally};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
@@ -251,7 +251,6 @@ fn joined(own: Option<&Classes>, given: &Classes, n: u64) -> Result<Classes, Tas
             format!("the labels have {count} values, more than classes_max: {CLASSES_MAX}");
         return Err(TaskError::WrongData(detail));
     }
-    let bytes: usize = all.each().flatten().map(str::len).sum();
     let entries = (count as u64).saturating_mul(n);
     if count > known && entries > MODEL_ENTRIES_MAX {
         let detail = format!(
@@ -259,7 +258,7 @@ fn joined(own: Option<&Classes>, given: &Classes, n: u64) -> Result<Classes, Tas
         );
         return Err(TaskError::WrongData(detail));
     }
-    if bytes > NAMES_BYTES_MAX {
+    if !is_short(all.each().flatten()) {
         let detail =
             format!("the names of the classes take more than {NAMES_BYTES_MAX} bytes in total");
         return Err(TaskError::WrongData(detail));

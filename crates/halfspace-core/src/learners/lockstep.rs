@@ -116,14 +116,19 @@ fn active<'a>(block: &Block<'a>, row: usize, listed: &'a mut Vec<u32>) -> &'a [u
     }
 }
 
-/// The place of the largest score, and the first such place if there are several.
-pub fn first_largest(scores: &[i64]) -> u32 {
-    let largest = (0..)
-        .zip(scores)
-        .reduce(|best, next| match next.1 > best.1 {
-            true => next,
-            false => best,
-        });
+/// The place of the largest score by this comparison, and the first such place if there are several.
+pub fn first_largest<S>(
+    scores: impl IntoIterator<Item = S>,
+    is_above: impl Fn(&S, &S) -> bool,
+) -> u32 {
+    let scores = (0..).zip(scores);
+    let largest = scores.reduce(|best, next| {
+        if is_above(&next.1, &best.1) {
+            next
+        } else {
+            best
+        }
+    });
     largest.map_or(0, |(place, _)| place)
 }
 
@@ -191,7 +196,7 @@ impl<'p> Judge<'p> {
         };
         let wrong = (0..block.rows()).filter(|&row| {
             lockstep.scores(block, row, &mut self.scores);
-            first_largest(&self.scores) != block.class(row)
+            first_largest(&self.scores, |one, other| one > other) != block.class(row)
         });
         wrong.fold(0, |mask, row| mask | 1 << row)
     }

@@ -71,10 +71,15 @@ pub struct Joining {
 }
 
 impl Joining {
-    /// No class yet of a run with at least so many classes. `build` makes each member before its first example.
-    pub fn new(build: Box<dyn Fn() -> Box<dyn Rule> + Send>, classes: usize) -> Self {
+    /// No class yet of a run with at least so many classes. `build` makes each member after the first, before its first
+    /// example.
+    pub fn new(
+        first: Box<dyn Rule>,
+        build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
+        classes: usize,
+    ) -> Self {
         Self {
-            next: Member::new(build(), 0),
+            next: Member::new(first, 0),
             build,
             classes,
         }
@@ -235,7 +240,7 @@ impl Committee {
                 self.positive.clear();
                 let signs = self.scores.iter().map(|score| *score >= 0);
                 self.positive.extend(signs);
-                first_largest(&self.scores)
+                first_largest(&self.scores, |one, other| one > other)
             }
             None => self.decide_one_by_one(block, row, stop),
         };
@@ -250,14 +255,7 @@ impl Committee {
             self.positive.push(decision.is_positive());
             decision.score
         });
-        let largest =
-            (0..)
-                .zip(scores)
-                .reduce(|best, next| match next.1.compare(&best.1).is_gt() {
-                    true => next,
-                    false => best,
-                });
-        largest.map_or(0, |(class, _)| class)
+        first_largest(scores, |one, other| one.compare(other).is_gt())
     }
 
     /// Lets the members learn from the row, for which `predicted` was predicted if a class was known. Returns whether

@@ -220,9 +220,9 @@ fn joining(task: &Task, n: usize, real: bool) -> Result<Joining, TaskError> {
         let mut random = own.seed.generator(Purpose::Learner);
         build_member(&own, n, real, 0, &mut random)
     };
-    build()?;
+    let first = build()?;
     let build = Box::new(move || build().expect("as the first"));
-    Ok(Joining::new(build, task.classes))
+    Ok(Joining::new(first, build, task.classes))
 }
 
 /// The rule of the first class, which has the order and the memory of all members.

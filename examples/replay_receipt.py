@@ -229,16 +229,29 @@ def digest(document):
     return hashlib.sha256(text(document).encode()).hexdigest()
 
 
-def split(receipt):
-    """The rows that the learner is shown."""
-    m, random = receipt["examples"], Random(receipt["seed"], HOLDOUT)
+def split(receipt, labels):
+    """The rows that the learner is shown. Each class has its share if the receipt says so."""
+    if receipt["holdout"] is None:
+        return list(range(len(labels)))
+    classes, is_stratified = [member["class"] for member in receipt["members"]], receipt["holdout"].get("stratified")
+    # Of two classes the receipt names the one whose code is 1.
+    codes = {name: place + (len(classes) == 1) for place, name in enumerate(classes)}
+    strata = [codes.get(label, 0) * bool(is_stratified) for label in labels]
+    to_come = [strata.count(stratum) for stratum in range(max(strata) + 1)]
     # Rust rounds halves up and Python rounds halves to even.
-    wanted, shown = int((receipt["holdout"] or {"share": 0})["share"] * m + 0.5), []
-    for row in range(m if wanted else 0):
-        is_held_out = random.below(m - row) < wanted
-        wanted -= is_held_out
+    up_to = lambda count: int(receipt["holdout"]["share"] * count + 0.5)
+    sums = [sum(to_come[:stratum]) for stratum in range(len(to_come) + 1)]
+    wanted = [up_to(after) - up_to(before) for before, after in zip(sums, sums[1:])]
+    if is_stratified:
+        # One example of each class remains for the learner.
+        wanted = [min(count, max(examples - 1, 0)) for count, examples in zip(wanted, to_come)]
+    random, shown = Random(receipt["seed"], HOLDOUT), []
+    for row, stratum in enumerate(strata):
+        is_held_out = random.below(to_come[stratum]) < wanted[stratum]
+        to_come[stratum] -= 1
+        wanted[stratum] -= is_held_out
         shown += [] if is_held_out else [row]
-    return shown or list(range(m))
+    return shown
 
 
 class Committee:
@@ -300,7 +313,7 @@ def main(receipt_path, data_path):
     assert receipt["learner"] in LEARNERS, f"this script does not replay {receipt['learner']}"
     assert receipt["examples"] == len(examples), "the receipt is for other data"
     learner, members = Committee(receipt, len(examples[0][0])), receipt["members"]
-    shown, random = split(receipt), Random(receipt["seed"], ORDER)
+    shown, random = split(receipt, [label for _, label in examples]), Random(receipt["seed"], ORDER)
     kept = set().union(*(member["kept"] for member in members))
     order, mistakes, passes = list(shown), 0, 0
     joins = sum(bool(member["kept"]) for member in members) if receipt.get("open") else len(members)

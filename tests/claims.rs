@@ -135,6 +135,7 @@ impl Training {
             stop: serde_json::from_value(self.stop).unwrap(),
             trace: false,
             holdout: None,
+            stratify: false,
             multiclass: None,
             warm_start,
         };

@@ -91,6 +91,7 @@ async fn train(
     check_folders([&command.out, &command.receipt])?;
     let mut query = Query::of(&command.input.parameters);
     query.add("holdout", command.holdout);
+    query.add("stratify", command.stratify.then_some(true));
     query.add("seed", command.seed);
     let path = query.after(&format!("/v1/learners/{}/train", escaped(&command.learner)));
     let job = post_file(connection, &path, &command.input).await?;
@@ -180,6 +181,10 @@ async fn compare(
         ("learners", (!learners.is_empty()).then(|| json!(learners))),
         ("folds", command.folds.map(Value::from)),
         ("holdout", command.holdout.map(Value::from)),
+        (
+            "stratify",
+            command.stratify.then_some(true).map(Value::from),
+        ),
         ("seed", command.seed.map(Value::from)),
     ] {
         if let Some(value) = value {

@@ -35,6 +35,9 @@ pub struct TrainCommand {
     /// Share of the examples that judges the hypothesis and is not learnt from, between 0 and 1.
     #[arg(long)]
     pub holdout: Option<f64>,
+    /// Gives each class its share of the held-out examples.
+    #[arg(long, requires = "holdout")]
+    pub stratify: bool,
     /// Seed of every random choice.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -73,6 +76,9 @@ pub struct CompareCommand {
     /// Share of the examples that judges all trainings, between 0 and 1.
     #[arg(long)]
     pub holdout: Option<f64>,
+    /// Gives each class its share of every part.
+    #[arg(long)]
+    pub stratify: bool,
     /// Seed of every random choice.
     #[arg(long)]
     pub seed: Option<u64>,

@@ -45,6 +45,11 @@ pub struct CompareSpec {
     /// Share of the examples that judges all trainings, between 0 and 1. Give either this field or `folds`.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
+    /// Whether each class has its share of every part, up to one example. The parts are then no independent draws, so
+    /// no interval is certified.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub stratify: bool,
     /// How more than two classes are learnt, by all learners that can. `one-vs-rest` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
@@ -120,6 +125,7 @@ impl CompareSpec {
     pub fn training_of(&self, learner: &LearnerSpec) -> TrainSpec {
         TrainSpec {
             holdout: self.holdout,
+            stratify: self.stratify,
             ..self.whole_training(learner)
         }
     }
@@ -131,6 +137,7 @@ impl CompareSpec {
             stop: self.stop.clone(),
             trace: false,
             holdout: None,
+            stratify: false,
             multiclass: self.multiclass,
             classes: None,
             warm_start: None,

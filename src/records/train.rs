@@ -44,6 +44,12 @@ pub struct TrainSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
+    /// Whether each class has its share of the held-out examples, up to one example. At least one example of
+    /// each class remains for the learner. The labels then fix how many examples of each class a part has, so
+    /// the parts are no independent draws, and the result has no certificate that needs them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub stratify: bool,
     /// How a learner of more than two classes learns: each class against the rest (`one-vs-rest`, when
     /// absent), or jointly, which only `perceptron` and `averaged-perceptron` can. A joint committee
     /// changes only when its prediction is wrong: the true class gains the example and the predicted
@@ -70,6 +76,7 @@ impl TrainSpec {
             learner: LearnerSpec::of_defaults(name),
             trace: false,
             holdout: None,
+            stratify: false,
             multiclass: None,
             classes: None,
             warm_start: None,

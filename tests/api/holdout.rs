@@ -74,6 +74,72 @@ async fn holdout_is_the_same_for_every_form_of_the_examples() {
     }
 }
 
+/// A class with a tenth of the examples, and one with a single example, in three forms of the data.
+#[tokio::test]
+async fn stratified_holdout_has_its_share_of_each_class() {
+    let service = Service::with(&["--resident-bytes-max", "1"]).await;
+    let examples: Vec<Value> = (0_u32..200)
+        .map(|row| {
+            let bits = format!("{:08b}", row.wrapping_mul(2_654_435_761) >> 24);
+            let class = match row {
+                77 => "once",
+                _ if row.wrapping_mul(40_503) % 10 == 3 => "rare",
+                _ => "common",
+            };
+            json!({"x": bits, "y": class})
+        })
+        .collect();
+    let data = json!({"labelled": {"examples": examples}});
+    let dataset = json!({"data": data});
+    let stored = service.post_json("/v1/datasets", &dataset).await;
+    let by_id = json!({"dataset": stored.expect(201).id()});
+    let query = "seed=3&stop.max_passes=2&holdout=0.25&stratify=true";
+    let path = format!("/v1/learners/perceptron/train?{query}");
+    let inline = service.post_json(&path, &data).await.expect(200).json();
+    let named = service.post_json(&path, &by_id).await.expect(200).json();
+    let found = result(&inline);
+    assert_eq!(result(&named), found);
+    assert_eq!(found["holdout"]["examples"], 50);
+    for withheld in ["test-set", "survival", "progressive", "compression"] {
+        let each = found["certificates_withheld"].as_array().unwrap();
+        let own = each.iter().find(|own| own["kind"] == withheld).unwrap();
+        let reason = own["reason"].as_str().unwrap();
+        assert!(reason.contains("stratify"), "{reason}");
+    }
+    let job = json!({"compare": {"data": by_id, "seed": 1, "folds": 4, "stratify": true,
+        "learners": [{"name": "perceptron"}]}});
+    let compared = service.run(&job).await;
+    assert_eq!(compared["status"], "succeeded", "{compared}");
+    let plain = json!({"compare": {"data": by_id, "seed": 1, "folds": 4,
+        "learners": [{"name": "perceptron"}]}});
+    assert_ne!(
+        service.run(&plain).await["result"]["learners"],
+        compared["result"]["learners"]
+    );
+    for (query, detail) in [
+        ("perceptron/train?labels=last&stratify=true", "set holdout"),
+        (
+            "directed-drift/train?labels=none&stratify=true&holdout=0.5",
+            "no labels",
+        ),
+    ] {
+        let path = format!("/v1/learners/{query}");
+        let csv = "a,b\n1,0\n0,1\n1,1\n";
+        let answer = service.post_as(&path, "text/csv", csv).await;
+        assert_eq!(answer.problem(422), "wrong-data");
+        assert!(answer.text().contains(detail), "{}", answer.text());
+    }
+    let generated = json!({"generated": {"n": 5, "count": 90, "target": {"binary_weights": {}},
+        "sampling": "uniform"}});
+    let answer = service.post_json(&path, &generated).await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    assert!(
+        answer.text().contains("leave stratify out"),
+        "{}",
+        answer.text()
+    );
+}
+
 #[tokio::test]
 async fn confidence_of_a_training_with_holdout_holds_on_the_rest() {
     let service = Service::start().await;

@@ -530,9 +530,7 @@ async fn a_session_of_three_classes_equals_one_pass() {
     });
     let lines: String = rows.map(|row| row + "\n").collect();
     let examples = format!("{path}/examples");
-    let answer = service
-        .post_as(&examples, "application/x-ndjson", lines)
-        .await;
+    let answer = service.post_as(&examples, NDJSON, lines.clone()).await;
     let answer = answer.expect(200);
     let first: Value = serde_json::from_str(answer.text().lines().next().unwrap()).unwrap();
     // All scores are 0, and the first class wins a tie.
@@ -545,6 +543,22 @@ async fn a_session_of_three_classes_equals_one_pass() {
     let saved = service.post(&format!("{path}/model")).await.expect(201);
     let file = service.get(&format!("/v1/models/{}", saved.id())).await;
     assert_eq!(file.expect(200).json()["classes"], json!(["b", "a", "c"]));
+    // One example per request: most requests have none of the later classes.
+    let opened = service.post_json("/v1/sessions", &asked).await.expect(201);
+    let single = format!("/v1/sessions/{}", opened.id());
+    for (at, line) in lines.lines().enumerate() {
+        let (media_type, body) = match at % 2 {
+            0 => (NDJSON, line.to_owned()),
+            _ => (
+                "application/json",
+                format!("{{\"labelled\":{{\"examples\":[{line}]}}}}"),
+            ),
+        };
+        let path = format!("{single}/examples");
+        service.post_as(&path, media_type, body).await.expect(200);
+    }
+    let single = service.get(&single).await.expect(200).json();
+    assert_eq!(single["hypothesis"], session["hypothesis"]);
     let unknown = json!({"labelled": {"examples": [{"x": "100", "y": "d"}]}});
     let answer = service.post_json(&examples, &unknown).await;
     assert_eq!(answer.problem(422), "wrong-data");
@@ -559,6 +573,35 @@ async fn a_session_of_three_classes_equals_one_pass() {
         assert_eq!(answer.problem(400), "out-of-range");
         assert!(answer.text().contains(of), "{}", answer.text());
     }
+}
+
+/// Data with some of the classes are read as data with all of them: as a dataset, in a training and in an evaluation.
+#[tokio::test]
+async fn data_with_some_of_the_classes_belong_to_all() {
+    let service = Service::start().await;
+    let job = trained(&service, "perceptron", "").await;
+    let model = model(&job);
+    let some = "colour,b,c,class\nred,0,0,b\nblue,1,0,b\n".to_owned();
+    let stated = "/v1/learners/perceptron/train?labels=class&seed=1&classes=b,a,c";
+    let answer = service.post_as(stated, "text/csv", some.clone()).await;
+    let members = answer.expect(200).json()["result"]["members"].clone();
+    assert_eq!(members.as_array().unwrap().len(), 3);
+    let rows = "x1,x2,x3,class\n1,0,0,b\n0,1,0,b\n".to_owned();
+    let upload = format!("/v1/datasets?labels=class&encoding={model}");
+    let stored = service.post_as(&upload, "text/csv", rows.clone()).await;
+    let stored = json!({"dataset": stored.expect(201).id()});
+    let evaluate = format!("/v1/models/{model}/evaluate");
+    let found = service.post_json(&evaluate, &stored).await.expect(200);
+    let sent = service
+        .post_as(&format!("{evaluate}?labels=class"), "text/csv", rows)
+        .await;
+    assert_eq!(
+        found.json()["confusion"],
+        sent.expect(200).json()["confusion"]
+    );
+    let answer = service.post_json("/v1/learners/perceptron/train", &stored);
+    let members = answer.await.expect(200).json()["result"]["members"].clone();
+    assert_eq!(members.as_array().unwrap().len(), 3);
 }
 
 /// What goes wrong with classes is told with the remedy, and odd names pass through every answer.

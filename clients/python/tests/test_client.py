@@ -339,6 +339,16 @@ def test_compare_trains_the_best_learner(client: halfspace.Client) -> None:
     assert "perceptron" in found._repr_html_()
 
 
+def test_held_out_examples_have_their_share_of_each_class(client: halfspace.Client) -> None:
+    X = [[int(bit) for bit in f"{row:07b}"] for row in range(100)]
+    y = ["rare" if row % 10 == 3 else "common" for row in range(100)]
+    job = client.train(X, y, learner="perceptron", holdout=0.5, stratify=True, seed=1, progress=False)
+    assert job.result.holdout and job.result.holdout.examples == 50
+    assert "stratify" in job.result.certificates_withheld[0].reason
+    found = client.compare(X, y, learners=["perceptron"], folds=10, stratify=True, seed=1, progress=False)
+    assert [fold.examples for fold in found.result.learners[0].folds] == [10] * 10
+
+
 def test_the_queue_and_the_processes_are_typed(client: halfspace.Client) -> None:
     queue = client.get_queue()
     assert [one.owner for one in queue.owners if one.own] in ([], ["anonymous"])

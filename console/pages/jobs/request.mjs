@@ -51,7 +51,7 @@ export function Request({ job }) {
 }
 
 /** Parts of a request that the facts above show. */
-const SHOWN_ABOVE = ["data", "seed", "learner", "learners", "stop", "train", "over", "holdout", "folds", "trace", "warm_start"];
+const SHOWN_ABOVE = ["data", "seed", "learner", "learners", "stop", "train", "over", "holdout", "stratify", "folds", "trace", "warm_start"];
 
 /** The request as it ran: what it asked for, and the defaults of what it left open. @param {{job: Job}} props */
 function Asked({ job }) {
@@ -66,8 +66,8 @@ function Asked({ job }) {
   return html`
     ${job.parent && !asked && trains && html`<p class="small">Hold-out and stop conditions are those of <a href=${href(`jobs/${job.parent}`)}>the whole job</a>.</p>`}
     ${asked && (trains || others.length > 0) && html`<div class="stack"><h3>Request</h3><${Facts} of=${[
-      ["Hold-out", trains && !training.folds && (training.holdout ? `${percent(training.holdout)} of the examples` : "none")],
-      ["Folds", training.folds && number(training.folds)],
+      ["Hold-out", trains && !training.folds && (training.holdout ? `${percent(training.holdout)} of ${training.stratify ? "each class" : "the examples"}` : "none")],
+      ["Folds", training.folds && `${number(training.folds)}${training.stratify ? ", each with its share of each class" : ""}`],
       ["Mistake curve", job.task === "train" && (training.trace ? "kept" : "not kept")],
       ["Learners", asked.learners && listOf(asked.learners.map(learnerText), 20)],
       ...others.map(([name, value]) => /** @type {[string, string]} */ ([name, textOf(value)])),

@@ -12,6 +12,8 @@
 const SHARED = {
   holdout: { title: "Hold-out", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "none",
     description: "Share of the examples that the learner does not see, such as 0.2. The service counts the errors on them in the end." },
+  stratify: { title: "Share of each class", type: "boolean", default: false,
+    description: "Each class has its share of the held-out examples. The parts are then no independent draws, so the result has no certificates." },
   seed: { title: "Seed", type: "integer", minimum: 0, maximum: 9007199254740991, default: "drawn",
     description: "Equal requests with equal seeds give equal results." },
   multiclass: { title: "More than two classes", type: "string", enum: ["one-vs-rest", "joint"], default: "one-vs-rest",
@@ -30,12 +32,12 @@ function shared(...names) {
 /** @type {Task[]} */
 export const TASKS = [
   { name: "train", title: "Train a learner", question: "Which hypothesis explains the examples, and after how many mistakes?", verb: "Train", learners: "one",
-    fields: shared("holdout", "multiclass", "seed") },
+    fields: shared("holdout", "stratify", "multiclass", "seed") },
   { name: "compare", title: "Compare learners", question: "Which learner errs least on examples that its training did not see?", verb: "Compare", learners: "several",
     fields: { folds: { title: "Folds", type: "integer", minimum: 2, maximum: 100, default: 5, description: "Parts of the examples. Each part judges the trainings on the others. Leave this field open beside a hold-out." },
-      holdout: { ...SHARED.holdout, description: "Share of the examples that judges all trainings, instead of folds." }, ...shared("multiclass", "seed") } },
+      holdout: { ...SHARED.holdout, description: "Share of the examples that judges all trainings, instead of folds." }, ...shared("stratify", "multiclass", "seed") } },
   { name: "grid", title: "Grid", question: "Which parameters of a learner err least? The service trains with every combination.", verb: "Train all", learners: "one",
-    fields: shared("holdout", "multiclass", "seed") },
+    fields: shared("holdout", "stratify", "multiclass", "seed") },
   { name: "separability", title: "Separability", question: "Does a hyperplane separate the two classes? The answer carries a proof.", verb: "Decide", learners: "none", ofTwoClasses: true,
     fields: { ...shared("bias", "reading"), convention: { title: "Right side of the hyperplane", type: "string", enum: ["strict", "service"],
       description: "A score of 0 is on no side (strict), or on the positive side (service)." }, ...shared("max_seconds", "seed") } },

@@ -16,21 +16,44 @@ fn stream(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(z ^ (z >> 31))
 }
 
-/// The rows for the learner and the held-out rows, or `None` if one of them would be empty.
-pub fn split(holdout: Option<f64>, examples: u64, seed: u64) -> Option<(Vec<u64>, Vec<u64>)> {
-    let Some(share) = holdout else {
-        return Some(((0..examples).collect(), Vec::new()));
-    };
-    let mut wanted = (share * examples as f64).round() as u64;
-    if wanted == 0 || wanted >= examples {
-        return None;
+/// The rows for the learner and the held-out rows, or `None` if one of them would be empty. `strata` has the class of
+/// each row if each class has its share of the held-out rows, otherwise 0.
+pub fn split(
+    share: f64,
+    strata: &[usize],
+    is_stratified: bool,
+    seed: u64,
+) -> Option<[Vec<u64>; 2]> {
+    let mut to_come = vec![0; strata.iter().max()? + 1];
+    for stratum in strata {
+        to_come[*stratum] += 1;
     }
+    let up_to = |examples: u64| (share * examples as f64).round() as u64;
+    let mut before = 0;
+    let wanted = to_come.iter().map(|&examples| {
+        let wanted = up_to(before + examples) - up_to(before);
+        before += examples;
+        // One example of each class remains for the learner.
+        wanted.min(if is_stratified {
+            examples.saturating_sub(1)
+        } else {
+            examples
+        })
+    });
+    let mut wanted: Vec<u64> = wanted.collect();
     let mut random = stream(seed, HOLDOUT);
-    Some((0..examples).partition(|row| {
-        let is_shown = random.random_range(0..examples - row) >= wanted;
-        wanted -= u64::from(!is_shown);
+    let (shown, held_out) = (0..).zip(strata).partition::<Vec<_>, _>(|(_, stratum)| {
+        let (to_come, wanted) = (&mut to_come[**stratum], &mut wanted[**stratum]);
+        let is_shown = random.random_range(0..*to_come) >= *wanted;
+        *to_come -= 1;
+        *wanted -= u64::from(!is_shown);
         is_shown
-    }))
+    });
+    let parts = [shown, held_out].map(|part| part.into_iter().map(|(row, _)| row).collect());
+    parts
+        .iter()
+        .all(|part: &Vec<u64>| !part.is_empty())
+        .then_some(parts)
 }
 
 /// The orders of the passes.

@@ -82,6 +82,10 @@ pub struct ReceiptMember {
 pub struct HeldOut {
     /// The share of the examples.
     pub share: f64,
+    /// Whether each class has its share of them. Absent if they are a random subset of all examples.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[schema(required = false, default = false)]
+    pub stratified: bool,
     /// Wrong predictions of the hypothesis on these examples; null if they were not counted.
     pub errors: Option<u64>,
 }

@@ -61,12 +61,7 @@ fn compare(
         check("data digest", same(found, stated.clone()))?;
     }
     let holdout = receipt.holdout.as_ref();
-    let parts = split(
-        holdout.map(|part| part.share),
-        receipt.examples,
-        receipt.seed,
-    );
-    let Some((shown, held_out)) = parts else {
+    let Some([shown, held_out]) = parts(receipt, data) else {
         return check("holdout", Err("one part has no examples".to_owned()));
     };
     check("classes", class_names(receipt, classes))?;
@@ -105,6 +100,19 @@ fn compare(
         check("holdout errors", same(errors(&held_out), stated))?;
     }
     Some(())
+}
+
+/// The rows for the learner and the held-out rows, or `None` if a part would be empty.
+fn parts(receipt: &Receipt, data: &Data) -> Option<[Vec<u64>; 2]> {
+    let rows = 0..receipt.examples;
+    let Some(holdout) = &receipt.holdout else {
+        return Some([rows.collect(), Vec::new()]);
+    };
+    let strata: Vec<usize> = match holdout.stratified {
+        true => rows.map(|row| class(data, row) as usize).collect(),
+        false => vec![0; data.examples()],
+    };
+    split(holdout.share, &strata, holdout.stratified, receipt.seed)
 }
 
 /// The value, if the receipt states the same one.

@@ -76,11 +76,8 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     let train = TrainSpec {
         learner: spec.learner.clone(),
         stop: spec.stop.clone(),
-        trace: false,
-        holdout: None,
         multiclass: spec.multiclass,
-        classes: None,
-        warm_start: None,
+        ..TrainSpec::of_defaults(&spec.learner.name)
     };
     let task = Task {
         // Classes that join are counted by the session.

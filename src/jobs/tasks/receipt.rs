@@ -39,6 +39,7 @@ pub(super) fn receipt(
         None => None,
         Some(HeldOut::Share(share)) => Some(halfspace_verify::HeldOut {
             share,
+            stratified: task.stratify,
             errors: outcome.holdout.map(|counted| counted.errors),
         }),
         Some(HeldOut::Fold { .. }) => return None,

@@ -114,6 +114,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         ends_by_time: stop.max_seconds.is_some(),
         trace: spec.trace,
         holdout: spec.holdout.map(|share| HeldOut::Share(share.get())),
+        stratify: spec.stratify,
         multiclass: spec.multiclass.unwrap_or_default(),
         open: spec.classes == Some(StatedClasses::Open),
         ..Task::of(entry, seed)

@@ -137,6 +137,7 @@ class Client(Operations):
         *,
         learner: str,
         holdout: float | None = None,
+        stratify: bool = False,
         seed: int | None = None,
         trace: bool = True,
         name: str | None = None,
@@ -148,7 +149,7 @@ class Client(Operations):
         `X` and `y` are arrays, frames, lists, a file or a `Dataset`: see `halfspace.data`. `params` are the parameters of the
         learner, of the table and of the stopping conditions.
         """
-        call = training(X, y, learner, params, holdout=holdout, seed=seed, trace=trace, name=name)
+        call = training(X, y, learner, params, holdout=holdout, stratify=stratify or None, seed=seed, trace=trace, name=name)
         job: Job[types.TrainResult] = Job(self, self._send(call, types.Job))
         return job.wait(progress)
 
@@ -160,6 +161,7 @@ class Client(Operations):
         learners: Sequence[str | dict[str, Any]] | None = None,
         folds: int | None = None,
         holdout: float | None = None,
+        stratify: bool = False,
         seed: int | None = None,
         multiclass: str | None = None,
         progress: bool = True,
@@ -167,7 +169,7 @@ class Client(Operations):
     ) -> Comparison:
         """Trains several learners on the same splits, and the best of them on all examples."""
         dataset = X if isinstance(X, Dataset) else self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed, multiclass=multiclass)
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify or None, seed=seed, multiclass=multiclass)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
@@ -249,13 +251,14 @@ class AsyncClient(AsyncOperations):
         *,
         learner: str,
         holdout: float | None = None,
+        stratify: bool = False,
         seed: int | None = None,
         trace: bool = True,
         name: str | None = None,
         **params: Any,
     ) -> types.Job:
         """Trains a learner and waits for the end. See `Client.train`."""
-        return await self._ended(training(X, y, learner, params, holdout=holdout, seed=seed, trace=trace, name=name))
+        return await self._ended(training(X, y, learner, params, holdout=holdout, stratify=stratify or None, seed=seed, trace=trace, name=name))
 
     async def compare(
         self,
@@ -265,13 +268,14 @@ class AsyncClient(AsyncOperations):
         learners: Sequence[str | dict[str, Any]] | None = None,
         folds: int | None = None,
         holdout: float | None = None,
+        stratify: bool = False,
         seed: int | None = None,
         multiclass: str | None = None,
         **params: Any,
     ) -> types.Job:
         """Compares learners and waits for the end. See `Client.compare`."""
         dataset = await self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed, multiclass=multiclass)
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify or None, seed=seed, multiclass=multiclass)
         return await self._ended(call)
 
     async def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> types.Dataset:

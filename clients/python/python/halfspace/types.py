@@ -478,6 +478,11 @@ class CompareRequest(Struct, kw_only=True, omit_defaults=True):
     stop: StopSpec | None = None
     """Stopping conditions of every training. Missing conditions take the defaults of each learner."""
 
+    stratify: bool | None = None
+    """Whether each class has its share of every part, up to one example. The parts are then no independent draws, so
+    no interval is certified.
+    """
+
 
 class CompareResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="compare"):
     """The result of a comparison."""
@@ -3501,6 +3506,9 @@ class ReceiptHoldout(Struct, kw_only=True, omit_defaults=True):
     share: float
     """The share of the examples."""
 
+    stratified: bool | None = None
+    """Whether each class has its share of them. Absent if they are a random subset of all examples."""
+
 
 class ReceiptMember(Struct, kw_only=True, omit_defaults=True):
     """A rule of a training, and the examples that repeat it."""
@@ -4299,6 +4307,12 @@ class TrainRequest(Struct, kw_only=True, omit_defaults=True):
     seed: SeedNumber | None = None
 
     stop: StopSpec | None = None
+
+    stratify: bool | None = None
+    """Whether each class has its share of the held-out examples, up to one example. At least one example of each class
+    remains for the learner. The labels then fix how many examples of each class a part has, so the parts are no
+    independent draws, and the result has no certificate that needs them.
+    """
 
     trace: bool | None = None
     """Whether the job keeps its mistake curve."""

@@ -9,6 +9,7 @@ use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_f
 use halfspace_core::learners::sample::data::Labels;
 use halfspace_core::learners::sample::examples::LabelKind;
 
+use crate::building::label_names::ReadLabels;
 use crate::classes::Recoding;
 use crate::options::UnlabelledMeans;
 
@@ -21,6 +22,8 @@ pub(crate) struct LabelCodes {
     words_forgotten: usize,
     /// What the codes of the rows stand for, once all are known.
     recoding: Option<Recoding>,
+    /// The number of classes, once it is known. Not all of them need occur.
+    classes: usize,
 }
 
 impl LabelCodes {
@@ -51,9 +54,12 @@ impl LabelCodes {
             .resize(planes_for(code as usize + 1), vec![0; words]);
     }
 
-    /// Gives the rows these codes instead.
-    pub(crate) fn recode(&mut self, codes: Recoding) {
-        self.recoding = Some(codes).filter(|codes| !codes.is_identity());
+    /// Decides what the labels mean. The codes then have as many planes as the classes need, so that a body with some
+    /// of the classes has the same form as one with all of them.
+    pub(crate) fn decide(&mut self, read: &ReadLabels) {
+        let codes = read.codes.clone();
+        self.recoding = codes.filter(|codes| !codes.is_identity());
+        self.classes = read.classes.count();
     }
 
     /// What the codes of [`Self::block`] stand for, or `None` if they need no change.
@@ -68,9 +74,11 @@ impl LabelCodes {
 
     /// The number of planes of the final codes, 0 without labels.
     pub(crate) fn planes(&self) -> usize {
-        let own = self.planes.len();
-        let recoding = self.recoding.as_ref().filter(|_| own > 0);
-        recoding.map_or(own, |codes| codes.planes(own))
+        match self.is_labelled() {
+            false => 0,
+            true if self.recoding.is_some() => planes_for(self.classes),
+            true => self.planes.len().max(planes_for(self.classes)),
+        }
     }
 
     /// The kind of the labels. `unlabelled` says what rows without labels mean.
@@ -109,17 +117,18 @@ impl LabelCodes {
     }
 
     /// Returns the labels of all `rows` rows. All labels must still be present.
-    pub(crate) fn into_labels(self, kind: LabelKind, rows: usize) -> Labels {
+    pub(crate) fn into_labels(mut self, kind: LabelKind, rows: usize) -> Labels {
         match kind {
             LabelKind::HalfSpace => Labels::HalfSpace,
             LabelKind::Unlabelled => Labels::Unlabelled,
-            LabelKind::Labelled { .. } => {
-                let codes = ClassCodes::from_planes(rows, self.planes);
-                Labels::Labelled(match &self.recoding {
-                    Some(recoding) => recoding.of_codes(&codes),
-                    None => codes,
-                })
-            }
+            LabelKind::Labelled { planes } => Labels::Labelled(match &self.recoding {
+                Some(recoding) => recoding.of_codes(&ClassCodes::from_planes(rows, self.planes)),
+                None => {
+                    let words = rows.div_ceil(WORD_BITS);
+                    self.planes.resize(planes, vec![0; words]);
+                    ClassCodes::from_planes(rows, self.planes)
+                }
+            }),
         }
     }
 }
@@ -127,6 +136,7 @@ impl LabelCodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classes::Classes;
 
     #[test]
     fn label_codes_are_those_of_the_rows_in_every_block() {
@@ -140,7 +150,16 @@ mod tests {
             let read: Vec<u32> = (0..count).map(|row| block.get(row)).collect();
             assert_eq!(read, codes[first..first + count], "{first}");
         }
-        labels.recode(Recoding::new([1, 0, 0, 0, 1], 2));
+        let names = (0..9).map(|code| code.to_string());
+        labels.decide(&ReadLabels {
+            classes: Classes::of_names(names).unwrap(),
+            codes: None,
+        });
+        assert_eq!(labels.planes(), 4);
+        labels.decide(&ReadLabels {
+            classes: Classes::plain(),
+            codes: Some(Recoding::new([1, 0, 0, 0, 1], 2)),
+        });
         assert_eq!(labels.planes(), 1);
         let signs = labels.into_labels(LabelKind::SIGNS, codes.len());
         let signs = signs.signs().unwrap();

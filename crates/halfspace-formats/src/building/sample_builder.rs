@@ -11,13 +11,12 @@ mod bit_runs;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
-use crate::building::label_names::LabelNames;
+use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
 use crate::building::sample_rules::SampleRules;
-use crate::classes::{Classes, Recoding};
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::stored::header::RowsKind;
@@ -131,9 +130,10 @@ impl SampleBuilder {
         self.names.as_ref().is_some_and(LabelNames::is_foreign)
     }
 
-    /// Sets the classes of labels that were read elsewhere.
-    pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
-        self.rules.classes = classes;
+    /// Sets the classes of the labels, and what their codes stand for if they need a change.
+    pub(crate) fn decide_labels(&mut self, read: ReadLabels) {
+        self.store.labels.decide(&read);
+        self.rules.classes = Some(read.classes);
     }
 
     /// Ends a dense row.
@@ -185,11 +185,6 @@ impl SampleBuilder {
         self.row.filled = 0;
     }
 
-    /// Gives each row the class code that `codes` has for its old one.
-    pub(crate) fn recode_labels(&mut self, codes: Recoding) {
-        self.store.labels.recode(codes);
-    }
-
     pub(crate) fn spool(&self) -> Option<&Spool> {
         self.store.spool()
     }
@@ -216,10 +211,7 @@ impl SampleBuilder {
         let (low, n) = (self.low(), self.rules.n);
         let names = self.names.take().filter(|names| !names.is_empty());
         if let Some(read) = names.map(LabelNames::finish).transpose()? {
-            if let Some(codes) = read.codes {
-                self.recode_labels(codes);
-            }
-            self.name_labels(Some(read.classes));
+            self.decide_labels(read);
         }
         memory::need(self.store.bytes_to_finish(n))?;
         let data = self.store.finish(n, low, unlabelled);

@@ -164,10 +164,8 @@ impl SparseBuilder {
     }
 
     /// Sets the classes of the labels, and what their codes stand for if they need a change.
-    pub(crate) fn name_labels(&mut self, read: ReadLabels) {
-        if let Some(codes) = read.codes {
-            self.labels.recode(codes);
-        }
+    pub(crate) fn decide_labels(&mut self, read: ReadLabels) {
+        self.labels.decide(&read);
         self.rules.classes = Some(read.classes);
     }
 

@@ -228,20 +228,6 @@ impl KeptRow<'_> {
             Self::Cells(cells) => cells[at],
         }
     }
-
-    /// Separates the last cell.
-    pub(crate) fn split_last(self) -> Option<(Self, KeptCell)> {
-        match self {
-            Self::Codes(codes) => {
-                let (last, codes) = codes.split_last()?;
-                Some((Self::Codes(codes), KeptCell::Code(*last)))
-            }
-            Self::Cells(cells) => {
-                let (last, cells) = cells.split_last()?;
-                Some((Self::Cells(cells), *last))
-            }
-        }
-    }
 }
 
 fn damaged() -> io::Error {

@@ -3,6 +3,7 @@
 use halfspace_core::memory;
 
 use super::columns::{InColumn, TableColumns};
+use crate::building::label_names::ReadLabels;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
@@ -138,14 +139,18 @@ impl Encoder {
         self.end_row(label).map_err(|fault| (0, fault))
     }
 
-    /// Returns the sample and the encoding.
+    /// Returns the sample, whose labels mean `read`, and the encoding.
     ///
     /// # Errors
     /// When there is no row, or memory or the spool fails.
     pub(crate) fn finish(
-        self,
+        mut self,
         options: &Options,
+        read: Option<ReadLabels>,
     ) -> Result<(Parsed<ParsedRows>, TableEncoding), Fault> {
+        if let Some(read) = read {
+            self.builder.decide_labels(read);
+        }
         let mut parsed = self.builder.finish(options.unlabelled)?;
         let is_signed =
             |kind: &ColumnKind| matches!(kind, ColumnKind::Boolean { values } if values[0] == "-1");

@@ -10,7 +10,7 @@ use super::column_scan::{ColumnScan, KeptCell};
 use super::columns::{InColumn, TableColumn, TableColumns};
 use super::encoder::Encoder;
 use super::thresholds::QuantileSearch;
-use crate::building::label_names::ReadLabels;
+use crate::building::label_names::{CLASSES_MAX, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::{Cell, Content};
@@ -28,7 +28,7 @@ pub(crate) struct TableScan {
     plain: Option<Parsed<ParsedRows>>,
     columns: Vec<ColumnScan>,
     cells: CellBuffer,
-    /// The current row with the label last: as cells of any form, or as bare codes.
+    /// The current row with its label at the end: as cells of any form, or as bare codes.
     row: Vec<KeptCell>,
     codes: Vec<u8>,
     spool: Option<Spool>,
@@ -64,7 +64,7 @@ impl TableScan {
                 Ok(())
             })?;
         }
-        let width = columns.len() + 1;
+        let width = columns.len() + LABEL_CELLS;
         memory::need_of::<(KeptCell, u8)>(width)?;
         Ok(Self {
             plain,
@@ -122,7 +122,7 @@ impl TableScan {
             self.row
                 .push(kept.map_err(|fault| (at, table.about(at, fault)))?);
         }
-        self.row.push(KeptCell::Code(label.map_or(0, code_byte)));
+        self.row.extend(label_bytes(label).map(KeptCell::Code));
         let pushed = self.cells.push(&self.row).map_err(Fault::unspooled);
         let pushed = pushed.and_then(|()| Ok(memory::check()?));
         pushed.map_err(|fault| (0, fault))
@@ -153,7 +153,7 @@ impl TableScan {
     /// # Errors
     /// When memory or the file fails.
     pub(crate) fn end_letters(&mut self, label: Option<u32>) -> Result<(), Fault> {
-        self.codes.push(label.map_or(0, code_byte));
+        self.codes.extend(label_bytes(label));
         let pushed = self.cells.push_codes(&self.codes);
         pushed.map_err(Fault::unspooled)
     }
@@ -180,7 +180,7 @@ impl TableScan {
         mut self,
         table: &TableColumns,
         options: &Options,
-        labels: Option<(&ReadLabels, LabelEncoding)>,
+        labels: Option<(ReadLabels, LabelEncoding)>,
         mut missing: MissingCells,
     ) -> Result<(Parsed<ParsedRows>, TableEncoding), FormatError> {
         if table.has_header && options.header == Header::Auto {
@@ -227,13 +227,9 @@ impl TableScan {
                     features.for_each(|features| encoder.put(features));
                 }
             }
-            let label = read.map(|read| match &read.codes {
-                Some(codes) => codes.of_code(label.into()),
-                None => u32::from(label),
-            });
-            Ok(encoder.end_row(label)?)
+            Ok(encoder.end_row(read.as_ref().map(|_| label))?)
         })?;
-        Ok(encoder.finish(options)?)
+        Ok(encoder.finish(options, read)?)
     }
 }
 
@@ -262,9 +258,14 @@ fn count_mixed(columns: &mut [ColumnScan], cells: &mut Cells) -> Result<(), Form
     Ok(())
 }
 
-/// The code of a label in a byte, which is enough because a table has at most 256 labels.
-fn code_byte(code: u32) -> u8 {
-    code as u8
+/// The cells of a row that hold the code of its label.
+const LABEL_CELLS: usize = 2;
+const _: () = assert!(CLASSES_MAX <= 1 << (8 * LABEL_CELLS));
+
+/// The bytes of the code of a label, the lowest first.
+fn label_bytes(code: Option<u32>) -> [u8; LABEL_CELLS] {
+    let [low, high, ..] = code.unwrap_or(0).to_le_bytes();
+    [low, high]
 }
 
 /// All rows of a table in their order.
@@ -281,7 +282,7 @@ impl KeptRows {
     /// memory and the time of the work, because the rows may stand for more bytes than the body had.
     fn for_each(
         &mut self,
-        mut see: impl FnMut(KeptRow<'_>, u8) -> Result<(), FormatError>,
+        mut see: impl FnMut(KeptRow<'_>, u32) -> Result<(), FormatError>,
     ) -> Result<(), FormatError> {
         let mut see = |row: KeptRow<'_>, label| {
             memory::check()?;
@@ -297,12 +298,15 @@ impl KeptRows {
                     for (at, &value) in features.zip(values) {
                         row[at] = KeptCell::Number(value);
                     }
-                    see(KeptRow::Cells(&row), label.map_or(0, code_byte))
+                    see(KeptRow::Cells(&row), label.unwrap_or(0))
                 })?;
         }
-        self.cells.for_each_row(|row| match row.split_last() {
-            Some((cells, KeptCell::Code(label))) => see(cells, label),
-            _ => Ok(()),
+        self.cells.for_each_row(|row| {
+            let label = [self.columns, self.columns + 1].map(|at| match row.cell(at) {
+                KeptCell::Code(byte) => byte,
+                KeptCell::Number(_) => 0,
+            });
+            see(row, u16::from_le_bytes(label).into())
         })
     }
 }

@@ -524,8 +524,8 @@ impl<'o> TableBuilder<'o> {
         let (mut parsed, encoding) = match self.stage {
             Stage::Plain(plain) => {
                 let mut builder = plain.builder;
-                if let Some(codes) = read.as_ref().and_then(|read| read.codes.clone()) {
-                    builder.recode_labels(codes);
+                if let Some(read) = read {
+                    builder.decide_labels(read);
                 }
                 let mut parsed = builder.finish(options.unlabelled)?;
                 let encoding = match &options.table.encoding {
@@ -541,9 +541,9 @@ impl<'o> TableBuilder<'o> {
                 };
                 (parsed, encoding)
             }
-            Stage::Scan(scan) => scan.finish(&table, options, read.as_ref().zip(label), missing)?,
+            Stage::Scan(scan) => scan.finish(&table, options, read.zip(label), missing)?,
             Stage::Encoded(encoder, _) => {
-                let (parsed, encoding) = encoder.finish(options)?;
+                let (parsed, encoding) = encoder.finish(options, read)?;
                 let encoding = TableEncoding {
                     label,
                     missing,

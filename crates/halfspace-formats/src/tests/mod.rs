@@ -10,6 +10,7 @@ mod corpus;
 mod json;
 mod label_words;
 mod lines;
+mod many_labels;
 mod portions;
 mod preview;
 mod properties;

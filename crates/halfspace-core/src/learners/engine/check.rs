@@ -46,12 +46,14 @@ pub fn check_accepted(
 
 /// Checks that both parts of a hold-out have examples, and that rows read out of order can be numbered.
 fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    check_stratify(task, input)?;
     if let Some(held_out) = task.holdout {
         let Some(examples) = input.examples() else {
             let detail = "a holdout needs limited data; set a count for the generated data";
             return Err(TaskError::Holdout(detail.to_owned()));
         };
-        if holdout(task, input).is_none() {
+        // If the labels cannot be read now, the run tells why.
+        if holdout(task, input) == Ok(None) {
             return Err(TaskError::Holdout(match held_out {
                 HeldOut::Share(share) => format!(
                     "the share {share} of {examples} examples, rounded, leaves one part without \
@@ -67,6 +69,24 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return check_numbered(input);
     }
     Ok(())
+}
+
+/// Checks that examples are held out, and have labels, if each class shall have its share of them.
+fn check_stratify(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let detail = match input {
+        _ if !task.stratify => return Ok(()),
+        _ if task.holdout.is_none() => "no examples are held out; set holdout",
+        Input::Generated(_) => {
+            "the classes of generated examples are not counted before the run; upload them"
+        }
+        Input::Sample { data, .. } if !data.shape().labels.is_labelled() => {
+            "the examples have no labels; add them"
+        }
+        Input::Sample { .. } => return Ok(()),
+    };
+    Err(TaskError::Holdout(format!(
+        "{detail}, or leave stratify out"
+    )))
 }
 
 /// Checks that a run whose classes join when they appear reads the examples in their order, as a session does.

@@ -1,4 +1,5 @@
-//! Selection of the held-out examples: a uniformly random subset of fixed size, drawn from the seed.
+//! Selection of the held-out examples: a uniformly random subset of fixed size, drawn from the seed. A stratified
+//! selection has a fixed size for each class.
 //!
 //! The selection visits the examples in their order and holds each one out with probability (examples still needed) /
 //! (examples still to come). Every subset of that size is then equally likely, and the selection needs no memory per
@@ -8,7 +9,10 @@
 //!
 //! The subset depends only on the seed and on the number of examples, so stored and generated examples give the same
 //! one. If the examples are independent draws of one distribution, so are the remaining ones, and the assumption of the
-//! confidence rules still holds.
+//! confidence rules still holds. The parts of a stratified selection are no independent draws, because the labels of
+//! all examples fix how many of each class a part has.
+
+use std::sync::Arc;
 
 use rand::RngExt;
 
@@ -18,6 +22,7 @@ use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::run::Interrupt;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::classes::ClassCodes;
 use crate::learners::sample::generate::{Generated, StreamPosition};
 use crate::learners::sample::source::Stream;
 
@@ -36,11 +41,23 @@ pub enum HeldOut {
 }
 
 /// A division of a sample into two parts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Holdout {
-    examples: u64,
-    held_out: HeldOut,
+    /// The strata before the first example: one, or one for each class.
+    strata: Vec<Stratum>,
+    /// The part of each stratum that is held out.
+    held_out: usize,
+    /// The class of each example, if they are the strata.
+    codes: Option<Arc<ClassCodes>>,
     seed: Seed,
+}
+
+/// Examples of which each part takes a fixed number.
+#[derive(Clone, Debug, PartialEq)]
+struct Stratum {
+    to_come: u64,
+    /// The examples that each part still needs.
+    left: Vec<u64>,
 }
 
 /// A part of a sample.
@@ -53,14 +70,28 @@ pub enum HoldoutPart {
 }
 
 impl HeldOut {
-    /// Number of held-out examples.
-    fn count(self, examples: u64) -> u64 {
+    /// The number of examples of each part of a stratum. `before` is the number of examples in the strata before it, so
+    /// that what is rounded in one stratum is made up for in the next.
+    fn sizes(self, examples: u64, before: u64) -> Vec<u64> {
         match self {
-            Self::Share(share) => (share * examples as f64).round() as u64,
-            Self::Fold { index, folds } => {
-                let (index, folds) = (u64::from(index), u64::from(folds));
-                examples / folds + u64::from(index < examples % folds)
+            Self::Share(share) => {
+                let up_to = |examples: u64| (share * examples as f64).round() as u64;
+                let held_out = (up_to(before + examples) - up_to(before)).min(examples);
+                vec![held_out, examples - held_out]
             }
+            Self::Fold { folds, .. } => {
+                let folds = u64::from(folds);
+                let after = |fold: u64| (fold + folds - before % folds) % folds;
+                let size = |fold| examples / folds + u64::from(after(fold) < examples % folds);
+                (0..folds).map(size).collect()
+            }
+        }
+    }
+
+    fn part(self) -> usize {
+        match self {
+            Self::Share(_) => 0,
+            Self::Fold { index, .. } => index as usize,
         }
     }
 }
@@ -68,21 +99,64 @@ impl HeldOut {
 impl Holdout {
     /// Holds out some of the examples. Returns `None` if this would leave one of the two parts empty.
     pub fn new(held_out: HeldOut, examples: u64, seed: Seed) -> Option<Self> {
-        let count = held_out.count(examples);
-        (1..examples).contains(&count).then_some(Self {
-            examples,
-            held_out,
+        let whole = Stratum {
+            to_come: examples,
+            left: held_out.sizes(examples, 0),
+        };
+        Self::of_strata(vec![whole], held_out, None, seed)
+    }
+
+    /// Holds out examples of each class: its share up to one example, but never all of the class, or one of parts that
+    /// differ by at most one example. Returns `None` if this would leave one of the two parts empty.
+    pub fn stratified(held_out: HeldOut, codes: ClassCodes, seed: Seed) -> Option<Self> {
+        let mut counts = vec![0; 1 << codes.planes()];
+        (0..codes.rows()).for_each(|row| counts[codes.get(row) as usize] += 1);
+        let mut before = 0;
+        let stratum = |count: &u64| {
+            let mut left = held_out.sizes(*count, before);
+            if let (HeldOut::Share(_), [own, rest @ 0]) = (held_out, left.as_mut_slice())
+                && *own > 0
+            {
+                (*own, *rest) = (*own - 1, 1);
+            }
+            before += count;
+            Stratum {
+                to_come: *count,
+                left,
+            }
+        };
+        let strata = counts.iter().map(stratum).collect();
+        Self::of_strata(strata, held_out, Some(Arc::new(codes)), seed)
+    }
+
+    fn of_strata(
+        strata: Vec<Stratum>,
+        held_out: HeldOut,
+        codes: Option<Arc<ClassCodes>>,
+        seed: Seed,
+    ) -> Option<Self> {
+        let holdout = Self {
+            strata,
+            held_out: held_out.part(),
+            codes,
             seed,
-        })
+        };
+        let count = |part| holdout.count(part);
+        (count(HoldoutPart::Shown) > 0 && count(HoldoutPart::HeldOut) > 0).then_some(holdout)
     }
 
     /// Number of examples of a part.
     pub fn count(&self, part: HoldoutPart) -> u64 {
-        let held_out = self.held_out.count(self.examples);
+        let strata = self.strata.iter();
+        let held_out = strata.map(|stratum| stratum.left[self.held_out]).sum();
         match part {
-            HoldoutPart::Shown => self.examples - held_out,
+            HoldoutPart::Shown => self.examples() - held_out,
             HoldoutPart::HeldOut => held_out,
         }
+    }
+
+    fn examples(&self) -> u64 {
+        self.strata.iter().map(|stratum| stratum.to_come).sum()
     }
 
     /// Row numbers of a part in ascending order.
@@ -92,12 +166,16 @@ impl Holdout {
     pub fn rows(&self, part: HoldoutPart) -> Vec<u32> {
         let mut choice = self.choice();
         let mut rows = Vec::with_capacity(self.count(part) as usize);
-        let examples = u32::try_from(self.examples).expect("a checked task: see `check::check`");
-        rows.extend((0..examples).filter(|_| choice.next() == part));
+        let examples = u32::try_from(self.examples()).expect("a checked task: see `check::check`");
+        let stratum = |row: u32| {
+            let codes = self.codes.as_ref();
+            codes.map_or(0, |codes| codes.get(row as usize) as usize)
+        };
+        rows.extend((0..examples).filter(|row| choice.next(stratum(*row)) == part));
         rows
     }
 
-    /// Creates the stream of a part of a finite generated stream.
+    /// Creates the stream of a part of a finite generated stream. Its examples have one stratum.
     pub fn of_drawn(self, part: HoldoutPart, drawn: Generated) -> PartOfDrawn {
         PartOfDrawn {
             bits: BlockBuffer::new(drawn.n()),
@@ -110,18 +188,9 @@ impl Holdout {
     }
 
     fn choice(&self) -> Choice {
-        let wanted = self.count(HoldoutPart::HeldOut);
-        let (at, left) = match self.held_out {
-            HeldOut::Share(_) => (0, vec![wanted, self.examples - wanted]),
-            HeldOut::Fold { index, folds } => {
-                let size = |index| HeldOut::Fold { index, folds }.count(self.examples);
-                (index as usize, (0..folds).map(size).collect())
-            }
-        };
         Choice {
-            to_come: self.examples,
-            left,
-            held_out: at,
+            strata: self.strata.clone(),
+            held_out: self.held_out,
             random: self.seed.generator(Purpose::Holdout),
         }
     }
@@ -130,19 +199,19 @@ impl Holdout {
 /// Assigns one example after another to a part of the division.
 #[derive(Clone)]
 struct Choice {
-    to_come: u64,
-    /// The examples that each part still needs.
-    left: Vec<u64>,
+    strata: Vec<Stratum>,
     /// The part that is held out.
     held_out: usize,
     random: Generator,
 }
 
 impl Choice {
-    fn next(&mut self) -> HoldoutPart {
-        let mut drawn = self.random.random_range(0..self.to_come);
-        self.to_come -= 1;
-        for (part, left) in self.left.iter_mut().enumerate() {
+    /// The part of the next example, which is in this stratum.
+    fn next(&mut self, stratum: usize) -> HoldoutPart {
+        let Stratum { to_come, left } = &mut self.strata[stratum];
+        let mut drawn = self.random.random_range(0..*to_come);
+        *to_come -= 1;
+        for (part, left) in left.iter_mut().enumerate() {
             if drawn < *left {
                 *left -= 1;
                 return match part == self.held_out {
@@ -186,7 +255,7 @@ impl Stream for PartOfDrawn {
             };
             let mut kept = 0;
             for row in 0..block.rows() {
-                if self.choice.next() == self.part {
+                if self.choice.next(0) == self.part {
                     kept |= 1 << row;
                 }
             }
@@ -210,26 +279,22 @@ impl Stream for PartOfDrawn {
     fn mark(&self, snapshot: &mut SnapshotWriter) {
         let (drawn, choice) = &self.mark;
         drawn.write(snapshot);
-        snapshot.numbers([choice.to_come]);
+        let Stratum { to_come, left } = &choice.strata[0];
+        snapshot.numbers([*to_come]);
         // The last part needs the rest.
-        snapshot.numbers(
-            choice
-                .left
-                .split_last()
-                .map_or(&[][..], |(_, known)| known)
-                .iter()
-                .copied(),
-        );
+        let known = left.split_last().map_or(&[][..], |(_, known)| known);
+        snapshot.numbers(known.iter().copied());
         snapshot.generator(&choice.random);
     }
 
     fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         self.drawn.seek(snapshot)?;
-        self.choice.to_come = snapshot.number()?;
-        let mut left = snapshot.numbers(self.choice.left.len() - 1)?;
+        let stratum = &mut self.choice.strata[0];
+        stratum.to_come = snapshot.number()?;
+        let mut left = snapshot.numbers(stratum.left.len() - 1)?;
         let known = left.iter().copied().fold(0, u64::saturating_add);
-        left.push(self.choice.to_come.saturating_sub(known));
-        self.choice.left = left;
+        left.push(stratum.to_come.saturating_sub(known));
+        stratum.left = left;
         self.choice.random = snapshot.generator()?;
         self.mark = (self.drawn.place().clone(), self.choice.clone());
         Ok(())
@@ -250,7 +315,13 @@ fn together(word: u64, kept: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use rand::seq::SliceRandom;
+
     use super::*;
+    use crate::bits::BitVector;
+    use crate::learners::sample::classes::planes_for;
 
     #[test]
     fn holdout_rounds_shares_and_has_no_empty_part() {
@@ -310,6 +381,106 @@ mod tests {
         assert_eq!(all, (0..11).collect::<Vec<u32>>());
         let fold = |folds| Holdout::new(HeldOut::Fold { index: 4, folds }, 3, Seed(4));
         assert_eq!(fold(5), None);
+    }
+
+    /// Codes of so many examples of each class, in a mixed order.
+    fn mixed(counts: &[u64], seed: u64) -> ClassCodes {
+        let mut codes: Vec<u32> = (0..)
+            .zip(counts)
+            .flat_map(|(code, count)| vec![code; *count as usize])
+            .collect();
+        codes.shuffle(&mut StdRng::seed_from_u64(seed));
+        let mut planes = vec![BitVector::zeros(codes.len()); planes_for(counts.len())];
+        for (row, code) in codes.iter().enumerate() {
+            for (plane, bits) in planes.iter_mut().enumerate() {
+                bits.set(row, code >> plane & 1 == 1);
+            }
+        }
+        ClassCodes::of_planes(planes)
+    }
+
+    fn of_each(codes: &ClassCodes, rows: &[u32], classes: usize) -> Vec<u64> {
+        let mut counts = vec![0; classes];
+        rows.iter()
+            .for_each(|row| counts[codes.get(*row as usize) as usize] += 1);
+        counts
+    }
+
+    #[test]
+    fn stratified_holdout_has_the_share_of_each_class() {
+        let random = &mut StdRng::seed_from_u64(1);
+        for case in 0..300 {
+            let classes = random.random_range(2..40);
+            let counts: Vec<u64> = (0..classes).map(|_| random.random_range(1..30)).collect();
+            let (codes, share) = (mixed(&counts, case), random.random_range(0.05..0.95));
+            let all: u64 = counts.iter().sum();
+            let held_out = HeldOut::Share(share);
+            let Some(holdout) = Holdout::stratified(held_out, codes.clone(), Seed(case)) else {
+                continue;
+            };
+            let [shown, rows] = [HoldoutPart::Shown, HoldoutPart::HeldOut].map(|part| {
+                let rows = holdout.rows(part);
+                assert_eq!(rows.len() as u64, holdout.count(part));
+                rows
+            });
+            let mut both = [shown, rows.clone()].concat();
+            both.sort_unstable();
+            assert!(both.into_iter().eq(0..all as u32));
+            let mut refused = 0;
+            for (found, count) in of_each(&codes, &rows, classes).iter().zip(&counts) {
+                assert!(found < count, "{found} of {count}");
+                assert!((*found as f64 - share * *count as f64).abs() <= 1.0);
+                refused += u64::from(found + 1 == *count);
+            }
+            let wanted = (share * all as f64).round() as u64;
+            assert!((wanted - refused.min(wanted)..=wanted).contains(&(rows.len() as u64)));
+        }
+    }
+
+    #[test]
+    fn stratified_folds_have_equal_parts_of_each_class() {
+        let counts = [7, 1, 12, 3];
+        let codes = mixed(&counts, 1);
+        let folds = 3;
+        let rows = |index| {
+            let fold = HeldOut::Fold { index, folds };
+            let holdout = Holdout::stratified(fold, codes.clone(), Seed(4)).expect("three parts");
+            holdout.rows(HoldoutPart::HeldOut)
+        };
+        let parts: Vec<Vec<u32>> = (0..folds).map(rows).collect();
+        let mut sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [7, 8, 8]);
+        let counted: Vec<_> = parts.iter().map(|part| of_each(&codes, part, 4)).collect();
+        for (class, count) in counts.iter().enumerate() {
+            for part in &counted {
+                assert!((count / 3..=count.div_ceil(3)).contains(&part[class]));
+            }
+        }
+        let mut all = parts.concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..23));
+    }
+
+    #[test]
+    fn stratified_holdout_draws_each_subset_of_a_class_with_the_same_chance() {
+        let codes = mixed(&[4, 5], 2);
+        let mut counts = std::collections::HashMap::new();
+        let runs = 20_000;
+        for seed in 0..runs {
+            let held_out = HeldOut::Share(0.4);
+            let holdout = Holdout::stratified(held_out, codes.clone(), Seed(seed)).expect("some");
+            *counts
+                .entry(holdout.rows(HoldoutPart::HeldOut))
+                .or_insert(0_u64) += 1;
+        }
+        // Two of four and two of five: 60 subsets, so Pearson's statistic has 59 degrees of freedom.
+        let expected = runs as f64 / 60.0;
+        let terms = counts
+            .values()
+            .map(|&count| (count as f64 - expected).powi(2) / expected);
+        let statistic: f64 = terms.sum();
+        assert!(counts.len() == 60 && statistic < 98.3, "{statistic}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
 use crate::learners::engine::input::Input;
+use crate::learners::engine::run::Interrupt;
 use crate::learners::engine::task::{self, Task};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
@@ -26,21 +27,28 @@ enum ExampleSource<'a> {
 
 impl<'a> RunExamples<'a> {
     /// The examples of a task. If the learner needs generated examples as a sample, `materialised` has them.
-    pub(crate) fn new(task: &'a Task, input: Input<'a>, materialised: Option<&'a Data>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// An interrupt if the labels, which a stratified hold-out needs, cannot be read.
+    pub(crate) fn new(
+        task: &'a Task,
+        input: Input<'a>,
+        materialised: Option<&'a Data>,
+    ) -> Result<Self, Interrupt> {
+        Ok(Self {
             task,
             // The hold-out is computed from the examples that exist. An interrupt may have cut drawing short
             // and ends the run at once.
             holdout: match materialised {
-                Some(data) => task::holdout(task, Input::Sample { data, assume: None }),
-                None => task::holdout(task, input),
+                Some(data) => task::holdout(task, Input::Sample { data, assume: None })?,
+                None => task::holdout(task, input)?,
             },
             source: match (input, materialised) {
                 (Input::Generated(plan), None) => ExampleSource::Generated(plan),
                 (Input::Generated(_), Some(data)) => ExampleSource::Stored(data),
                 (Input::Sample { data, .. }, _) => ExampleSource::Stored(data),
             },
-        }
+        })
     }
 
     /// The examples that the learner is shown.
@@ -66,15 +74,15 @@ impl<'a> RunExamples<'a> {
     fn drawn(&self, plan: &Plan, part: HoldoutPart) -> Box<dyn Stream + 'a> {
         let Task { entry, seed, .. } = self.task;
         let drawn = Generated::new(plan.clone(), *seed, entry.presentation);
-        match self.holdout {
+        match &self.holdout {
             None => Box::new(drawn),
-            Some(holdout) => Box::new(holdout.of_drawn(part, drawn)),
+            Some(holdout) => Box::new(holdout.clone().of_drawn(part, drawn)),
         }
     }
 
     fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Box<Presented<'a>> {
         let presentation = self.task.entry.presentation;
-        Box::new(match self.holdout {
+        Box::new(match &self.holdout {
             None => Presented::new(examples, presentation),
             Some(holdout) => Presented::of_rows(examples, presentation, holdout.rows(part)),
         })
@@ -82,7 +90,7 @@ impl<'a> RunExamples<'a> {
 
     /// The number of examples of a part, out of `examples` in total. `None` if there is no such part.
     pub(crate) fn count(&self, part: HoldoutPart, examples: u64) -> Option<u64> {
-        match (self.holdout, part) {
+        match (&self.holdout, part) {
             (Some(holdout), _) => Some(holdout.count(part)),
             (None, HoldoutPart::Shown) => Some(examples),
             (None, HoldoutPart::HeldOut) => None,
@@ -91,7 +99,7 @@ impl<'a> RunExamples<'a> {
 
     /// Turns rows (see [`Stream::row`]) into places among the examples that the learner is shown.
     pub(crate) fn places(&self, rows: &BitVector) -> BitVector {
-        let (Some(holdout), ExampleSource::Stored(_)) = (self.holdout, self.source) else {
+        let (Some(holdout), ExampleSource::Stored(_)) = (&self.holdout, self.source) else {
             return rows.clone();
         };
         let shown = holdout.rows(HoldoutPart::Shown);
@@ -104,7 +112,7 @@ impl<'a> RunExamples<'a> {
 
     /// Turns rows (see [`Stream::row`]) into rows of the data, held-out examples included.
     pub(crate) fn data_rows(&self, rows: Vec<u64>) -> Vec<u64> {
-        let (Some(holdout), ExampleSource::Generated(_)) = (self.holdout, self.source) else {
+        let (Some(holdout), ExampleSource::Generated(_)) = (&self.holdout, self.source) else {
             return rows;
         };
         let shown = holdout.rows(HoldoutPart::Shown);

@@ -185,8 +185,13 @@ fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     })
 }
 
-/// Whether the examples are independent draws and the first hypothesis does not depend on them.
+/// Whether the examples of a run are independent draws and the first hypothesis does not depend on them.
 pub(crate) fn fresh(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
+    if task.stratify {
+        return Err(
+            "stratify fixes how many examples of each class a part has, so they are no independent draws".into(),
+        );
+    }
     input.independent(task.evidence.as_ref())?;
     task.start_doubt.map_or(Ok(()), |doubt| Err(doubt.into()))
 }

@@ -12,10 +12,11 @@ use crate::learners::engine::kept::Kept;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
-use crate::learners::engine::run::RunLimits;
+use crate::learners::engine::run::{Interrupt, RunLimits};
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
+use crate::learners::sample::examples::class_codes;
 use crate::learners::sample::source::Presentation;
 
 /// The name of the parameter that sets the first hypothesis of a learner.
@@ -48,6 +49,8 @@ pub struct Task {
     pub trace: bool,
     /// The examples to hold out, which the learner is not shown.
     pub holdout: Option<HeldOut>,
+    /// Whether each class has its share of the held-out examples.
+    pub stratify: bool,
     /// The initial hypothesis, in place of the learner's own first one.
     pub start: Option<Arc<Predictor>>,
     /// Why the first hypothesis may depend on the examples. With such a reason, the run claims no confidence.
@@ -74,6 +77,7 @@ impl Task {
             ends_by_time: false,
             trace: false,
             holdout: None,
+            stratify: false,
             start: None,
             start_doubt: None,
             evidence: None,
@@ -113,9 +117,22 @@ impl Task {
     }
 }
 
-/// The split of the examples, if some are held out.
-pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
-    Holdout::new(task.holdout?, input.examples()?, task.seed)
+/// The split of the examples, if some are held out. `None` if one of the parts has no examples.
+///
+/// # Errors
+/// An interrupt if the labels, which a stratified split needs, cannot be read.
+pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Result<Option<Holdout>, Interrupt> {
+    let (Some(held_out), Some(examples)) = (task.holdout, input.examples()) else {
+        return Ok(None);
+    };
+    let codes = match input {
+        Input::Sample { data, .. } if task.stratify => class_codes(data)?,
+        Input::Sample { .. } | Input::Generated(_) => None,
+    };
+    Ok(match codes {
+        Some(codes) => Holdout::stratified(held_out, codes, task.seed),
+        None => Holdout::new(held_out, examples, task.seed),
+    })
 }
 
 /// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies unless the

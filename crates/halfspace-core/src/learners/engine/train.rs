@@ -110,7 +110,7 @@ fn learn<R>(
         // from.
         return Err(why);
     }
-    let source = RunExamples::new(task, input, materialised.as_ref());
+    let source = RunExamples::new(task, input, materialised.as_ref())?;
     let mut examples = source.shown();
     let mut train_loop = begin(task, input, rule.as_mut(), random, run);
     let (mut another, random);

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::bits::{BLOCK_ROWS, words_for};
+use crate::memory;
 
 use crate::learners::engine::run::Interrupt;
 use crate::learners::sample::block::{BlockFeatures, row_mask};
@@ -212,6 +213,39 @@ pub fn for_each_rows(
         first += count;
     }
     Ok(())
+}
+
+/// Reads the class codes of all examples, or returns `None` if they have no labels.
+///
+/// # Errors
+/// Returns the interrupt if the rows cannot be read, or if the codes do not fit into the memory.
+pub fn class_codes(examples: &dyn Examples) -> Result<Option<ClassCodes>, Interrupt> {
+    let Shape {
+        labels,
+        examples: count,
+        ..
+    } = examples.shape();
+    match (labels, examples.in_memory().map(Data::labels)) {
+        (_, Some(Labels::Labelled(codes))) => return Ok(Some(codes.clone())),
+        (LabelKind::HalfSpace | LabelKind::Unlabelled, _) => return Ok(None),
+        (LabelKind::Labelled { .. }, _) => {}
+    }
+    let needed = memory::need((labels.planes() * 8 * words_for(count)) as u64);
+    needed.map_err(|_| Interrupt::Memory)?;
+    let mut planes = vec![vec![0; words_for(count)]; labels.planes()];
+    let mut reader = examples.reader();
+    let mut first = 0;
+    while first < count {
+        let rows = reader.rows(first)?;
+        let codes = rows.codes();
+        for (plane, words) in planes.iter_mut().enumerate() {
+            let word = codes.map_or(rows.positives(), |codes| codes.words()[plane]);
+            let (at, shift) = (first / BLOCK_ROWS, first % BLOCK_ROWS);
+            words[at] |= (word & row_mask(rows.count())) << shift;
+        }
+        first += rows.count();
+    }
+    Ok(Some(ClassCodes::from_planes(count, planes)))
 }
 
 impl Examples for Data {

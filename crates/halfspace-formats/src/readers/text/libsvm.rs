@@ -64,7 +64,7 @@ pub(crate) fn parse(
         preview.count_labels(labels);
     }
     if let Some(labels) = labels {
-        builder.name_labels(labels.finish()?);
+        builder.decide_labels(labels.finish()?);
     }
     Ok(builder.finish(options.unlabelled)?)
 }

@@ -11,7 +11,7 @@ use serde::de::Deserializer;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::building::label_names::{LabelNames, unlabelled};
+use crate::building::label_names::{LabelNames, ReadLabels, unlabelled};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
@@ -237,7 +237,10 @@ impl ExampleLines {
         read_row(line, &mut rows)?;
         let mut encoded = rows.finish()?;
         let builder = &mut self.builder;
-        builder.name_labels(encoded.classes.take());
+        if let Some(classes) = encoded.classes.take() {
+            let codes = None;
+            builder.decide_labels(ReadLabels { classes, codes });
+        }
         encoded
             .data
             .for_each_row(encoded.zero_bit_value, |values, label| {

@@ -1,8 +1,9 @@
 /** Hypotheses, counts, bounds and certificates, put the way people read them. */
 
 import { html } from "../vendor/htm-preact.mjs";
+import { useState } from "../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download } from "./download.mjs";
-import { Facts, counted } from "./parts.mjs";
+import { Facts, Field, Select, counted } from "./parts.mjs";
 import { confidence, number, rounded } from "./numbers.mjs";
 import { SavePicture } from "./picture.mjs";
 import { viewChoice } from "./place.mjs";
@@ -59,10 +60,29 @@ export function Bound({ bound, detail }) {
 }
 
 /**
- * A hypothesis: weights by feature name, bits, or examples with their labels.
- * @param {{hypothesis: Hypothesis|null, features?: string[]|null, before?: Hypothesis|null}} props  `before` marks the changes.
+ * The hypothesis of one class of a committee, which a person chooses. Others pass unchanged.
+ * @param {Hypothesis|null} hypothesis  @param {Hypothesis|null} before  @param {string[]|null|undefined} classes
+ * @returns {{one: Hypothesis|null, was: Hypothesis|null, choice: any, name: string|null}}
  */
-export function HypothesisView({ hypothesis, features, before }) {
+export function useMember(hypothesis, before, classes) {
+  const [chosen, choose] = useState("0");
+  if (hypothesis?.kind !== "committee") return { one: hypothesis, was: before, choice: null, name: null };
+  const { members } = hypothesis;
+  const names = members.map((_, index) => classes?.[index] ?? `class ${index + 1}`);
+  const index = Math.min(Number(chosen), members.length - 1);
+  const was = before?.kind === "committee" ? before.members[index] ?? null : null;
+  const options = /** @type {[string, string][]} */ (names.map((name, place) => [String(place), name]));
+  const choice = html`<${Field} label="Class">${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${String(index)} options=${options} onChange=${choose} />`}<//>`;
+  return { one: /** @type {Hypothesis|null} */ (members[index] ?? null), was: /** @type {Hypothesis|null} */ (was), choice, name: names[index] ?? null };
+}
+
+/**
+ * A hypothesis: weights by feature name, bits, or examples with their labels. A committee has one per class.
+ * @param {{hypothesis: Hypothesis|null, features?: string[]|null, classes?: string[]|null, before?: Hypothesis|null}} props  `before` marks the changes.
+ */
+export function HypothesisView({ hypothesis, features, classes, before }) {
+  const { one, was, choice } = useMember(hypothesis, before ?? null, classes);
+  if (choice) return html`<div class="stack"><div class="row no-print">${choice}</div><${HypothesisView} hypothesis=${one} features=${features} before=${was} /></div>`;
   if (!hypothesis) return html`<p class="muted">The hypothesis is larger than 256 KiB. Open the model to read it.</p>`;
   const facts = factsOf(hypothesis);
   const weights = weightsOf(hypothesis);

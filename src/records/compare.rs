@@ -18,6 +18,7 @@ use super::intervals::{ErrorInterval, ErrorIntervals, Simultaneous};
 use super::job::{Status, SubjobOutcome};
 use super::train::{
     AmongSpec, BoundDocument, FoldSpec, LearnerSpec, Share, StopSpec, TrainResult, TrainSpec,
+    is_false,
 };
 
 /// The largest number of folds.
@@ -47,7 +48,7 @@ pub struct CompareSpec {
     pub holdout: Option<Share>,
     /// Whether each class has its share of every part, up to one example. The parts are then no independent draws, so
     /// no interval is certified.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_false")]
     #[schema(required = false)]
     pub stratify: bool,
     /// How more than two classes are learnt, by all learners that can. `one-vs-rest` when absent.

@@ -47,7 +47,7 @@ pub struct TrainSpec {
     /// Whether each class has its share of the held-out examples, up to one example. At least one example of
     /// each class remains for the learner. The labels then fix how many examples of each class a part has, so
     /// the parts are no independent draws, and the result has no certificate that needs them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_false")]
     #[schema(required = false)]
     pub stratify: bool,
     /// How a learner of more than two classes learns: each class against the rest (`one-vs-rest`, when

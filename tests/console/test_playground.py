@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
@@ -385,8 +385,12 @@ def test_two_learners_see_the_same_examples(page, service, see):
 
 def saved(page: Page, button: str) -> tuple[str, str]:
     """The name and the text of a file that a button saves."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=button, exact=True).click()
+    return saved_in(page.locator("body"), button)
+
+
+def saved_in(part: Locator, button: str) -> tuple[str, str]:
+    with part.page.expect_download() as download:
+        part.get_by_role("button", name=button, exact=True).click()
     return download.value.suggested_filename, download.value.path().read_text()
 
 
@@ -411,6 +415,51 @@ def test_squares_and_bars_are_saved_and_stand_in_the_url(page, service):
     assert [float(row["weight"]) for row in csv.DictReader(io.StringIO(table))] == weights
     _, picture = saved(page, "Weights as SVG")
     assert picture.count('class="bar"') == 36 and "x36" in picture
+
+
+def test_three_classes_have_their_names_and_the_borders_between_them(page, service, see):
+    page.goto("/#/playground")
+    page.get_by_role("link", name="Three classes in the plane").click()
+    at(page, 0)
+    go_to(page, 17)
+    see("playground-three-classes")
+    session = service.get(f"/v1/sessions/{session_id(page)}")
+    assert session["classes"] == ["red", "green", "blue"] and session["position"] == 17
+    expect(page.locator("svg.plane g line")).to_have_count(6)
+    expect(panel(page, "Next example").get_by_role("row", name=re.compile("^Perceptron blue .* blue$"))).to_be_visible()
+    shown = answers(page)
+    assert {row["class"] for row in shown} == {"red", "green", "blue"}
+    assert sum(row["mistake"] == "true" for row in shown) == session["mistakes"]
+    hypothesis = panel(page, "Hypothesis")
+    for name, member in zip(session["classes"], session["hypothesis"]["members"]):
+        hypothesis.get_by_label("Class").select_option(name)
+        _, table = saved(page, "Weights as CSV")
+        assert [float(row["weight"]) for row in csv.DictReader(io.StringIO(table))] == member["weights"]
+    _, picture = saved_in(panel(page, "Plane"), "SVG")
+    assert all(name in picture for name in ["red", "green", "blue", "Perceptron, now"])
+    panel(page, "Plane").get_by_role("button", name="Table").click()
+    expect(panel(page, "Plane").get_by_role("cell", name="green")).to_have_count(6)
+
+
+def test_classes_join_in_the_playground(page, service, see):
+    page.goto(place(learner="perceptron", multiclass="joint", classes="open", rows="1,0,0,a\n0,1,0,b\n0,0,1,c"))
+    at(page, 0)
+    expect(page.get_by_text("The first example begins the hypothesis.")).to_be_visible()
+    expect(panel(page, "Next example").get_by_role("row", name="Perceptron nothing a")).to_be_visible()
+    page.get_by_role("button", name="Step", exact=True).click()
+    at(page, 1)
+    expect(page.get_by_text("predicted nothing, label a")).to_be_visible()
+    go_to(page, 3)
+    see("playground-open-classes")
+    session = service.get(f"/v1/sessions/{session_id(page)}")
+    assert session["open"] and session["classes"] == ["a", "b", "c"]
+    go_to(page, 2)
+    expect(panel(page, "Hypothesis").get_by_label("Class").get_by_role("option")).to_have_text(["a", "b"])
+    page.reload()
+    at(page, 2)
+    page.get_by_role("link", name="Change the set-up").click()
+    expect(page.get_by_label("Classes", exact=True)).to_have_value("open")
+    expect(page.get_by_label("More than two classes")).to_have_value("joint")
 
 
 @pytest.mark.parametrize("query, file", [({"rows": "110,1\n001,-1"}, "rows.ndjson"), ({"rows": "a,b,y\n1,0,1\n0,1,-1"}, "rows.csv"), ({"sample": "tic-tac-toe"}, None)])

@@ -69,7 +69,7 @@ function Uses({ dataset }) {
       ${tasks.map(({ name, title, question }) => html`<li key=${name}>
         <a class="title-link" href=${href("train", { task: name === "train" ? null : name, dataset: dataset.id })}>${title}</a>
         <p class="small muted">${question}</p></li>`)}
-      ${isOfTwo && html`<li><a class="title-link" href=${href("playground", { dataset: dataset.id })}>Playground</a>
+      ${dataset.kind !== "unlabelled" && html`<li><a class="title-link" href=${href("playground", { dataset: dataset.id })}>Playground</a>
         <p class="small muted">See a learner predict and learn one example at a time.</p></li>`}
     </ul>
   <//>`;

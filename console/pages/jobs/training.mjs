@@ -126,5 +126,5 @@ function OfModel({ id, hypothesis }) {
   if (model.error && hypothesis) return html`<div class="stack"><${Fault} error=${model.error} onRetry=${model.reload} />
     <${HypothesisView} hypothesis=${hypothesis} /></div>`;
   return html`<${Loaded} resource=${model}>${(/** @type {Schemas["Model"]} */ value) =>
-    html`<${HypothesisView} hypothesis=${value.hypothesis} features=${value.features} />`}<//>`;
+    html`<${HypothesisView} hypothesis=${value.hypothesis} features=${value.features} classes=${value.classes} />`}<//>`;
 }

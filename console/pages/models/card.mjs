@@ -93,7 +93,7 @@ function firstOf(texts, most) {
 function Numbers({ model }) {
   const [isOpen, setIsOpen] = useState(false);
   // A million weights are sorted once and not with each change of the page.
-  const view = useMemo(() => (isOpen ? html`<${HypothesisView} hypothesis=${model.hypothesis} features=${model.features ?? null} />` : null), [isOpen, model]);
+  const view = useMemo(() => (isOpen ? html`<${HypothesisView} hypothesis=${model.hypothesis} features=${model.features ?? null} classes=${model.classes ?? null} />` : null), [isOpen, model]);
   return html`<details class="no-print" onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.target).open)}>
     <summary>The hypothesis in numbers</summary>${view}</details>`;
 }

@@ -9,6 +9,7 @@ import { number, rounded } from "../../view/numbers.mjs";
 import { textsIn } from "../../view/schema_form.mjs";
 import { isEnded } from "../jobs/words.mjs";
 import { digest } from "./data.mjs";
+import { hasManyClasses } from "./labels.mjs";
 import { dataKindIn } from "./wanted.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
@@ -41,6 +42,7 @@ function planOf(run, query, isAsked) {
   const { learner } = run.wanted;
   const params = /** @type {Record<string, any>} */ (run.session?.learner.params ?? {});
   const { dataset } = run.examples;
+  if (hasManyClasses(dataset)) return none("Bound", "The result of a training states the bounds of more than two classes.");
   if (learner.name === "perceptron") return novikoff(params, dataset, isAsked);
   if (learner.name === "winnow") return winnow(params, run, query);
   if (learner.name === "directed-drift") return drift(run);

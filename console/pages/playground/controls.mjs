@@ -5,7 +5,7 @@ import { useId, useState } from "../../vendor/hooks.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Check, Select, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
-import { labelText } from "./example.mjs";
+import { labelText } from "./labels.mjs";
 import { faultOfPosition } from "./wanted.mjs";
 
 /** @typedef {import("./player.mjs").Player} Player */
@@ -67,7 +67,7 @@ function said(player) {
     const past = run.history.at(run.position);
     if (!past || player.mode !== "paused") return "";
     const outcome = past.isMistake ? "a mistake" : "no mistake";
-    return `${run.wanted.learner.title}, example ${past.position}: predicted ${labelText(past.prediction)}, ${outcome}.`;
+    return `${run.wanted.learner.title}, example ${past.position}: predicted ${labelText(past.prediction, player.examples.dataset)}, ${outcome}.`;
   }).join(" ");
 }
 

@@ -5,17 +5,13 @@ import { useEffect, useState } from "../../vendor/hooks.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
 import { HeatMap, SaveSquares, sideOf } from "./heat_map.mjs";
+import { codeOf, named } from "./labels.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("./player.mjs").Player} Player */
 
 /** Features that are listed. */
 const LISTED_MAX = 200;
-
-/** @param {number|null|undefined} label */
-export function labelText(label) {
-  return label === null || label === undefined ? "nothing" : label > 0 ? "+1" : "−1";
-}
 
 /** @param {{player: Player, version: number}} props */
 export function ExamplePanel({ player, version }) {
@@ -40,10 +36,10 @@ export function ExamplePanel({ player, version }) {
       ${player.hasEnded ? html`<p class="muted">The session has ended and learns no more.</p>` : html`<table class="predictions"><caption class="hidden-label">Predictions for the next example</caption>
         <thead><tr><th scope="col">learner</th><th scope="col">predicts</th><th scope="col">label</th></tr></thead>
         <tbody>${player.runs.map((run) => html`<tr key=${run.wanted.slot.learner}><th scope="row" class="feature">${run.wanted.learner.title}</th>
-          <td>${run.next?.position === run.position ? html`<strong>${named(run.next.prediction, dataset)}</strong>${run.next.score !== null && html` <span class="small muted">score ${number(run.next.score)}</span>`}` : html`<span class="muted">…</span>`}</td>
-          <td class="muted">${isPredicted ? named(labelOf(shown.next, dataset), dataset) : "…"}</td></tr>`)}</tbody></table>
+          <td>${run.next?.position === run.position ? html`<strong>${named(run.next.prediction, dataset)}</strong>${typeof run.next.score === "number" && html` <span class="small muted">score ${number(run.next.score)}</span>`}` : html`<span class="muted">…</span>`}</td>
+          <td class="muted">${isPredicted ? named(codeOf(shown.next, dataset), dataset) : "…"}</td></tr>`)}</tbody></table>
         <p class="small muted">The prediction comes first, without the label. Step tells the learner the label.</p>`}
-      ${shown.last && html`<${Last} player=${player} label=${labelOf(shown.last, dataset)} version=${version} />`}`
+      ${shown.last && html`<${Last} player=${player} label=${codeOf(shown.last, dataset)} version=${version} />`}`
       : html`<p class="loading">Loading…</p>`}
   <//>`;
 }
@@ -54,21 +50,11 @@ function Last({ player, label }) {
   return html`<h3>Last example</h3><ul class="plain-list stack tight">${player.runs.map((run) => {
     const past = run.history.at(run.position);
     if (!past) return html`<li key=${run.wanted.slot.learner}>${run.wanted.learner.title}: <span class="muted">the answer went elsewhere</span></li>`;
-    const isUntested = past.prediction === null;
-    return html`<li key=${run.wanted.slot.learner}>${run.wanted.learner.title}: ${isUntested ? "part of a batch, without a prediction" : `predicted ${named(past.prediction, dataset)}, label ${named(label, dataset)}`} ${" "}
-      <span class=${`badge ${past.isMistake ? "bad" : isUntested ? "" : "good"}`}>${past.isMistake ? "mistake" : isUntested ? "batch" : "correct"}</span></li>`;
+    // A session whose classes join predicts from its second example on.
+    const isBatch = past.prediction === null && !past.isMistake;
+    return html`<li key=${run.wanted.slot.learner}>${run.wanted.learner.title}: ${isBatch ? "part of a batch, without a prediction" : `predicted ${named(past.prediction, dataset)}, label ${named(label, dataset)}`} ${" "}
+      <span class=${`badge ${past.isMistake ? "bad" : isBatch ? "" : "good"}`}>${past.isMistake ? "mistake" : isBatch ? "batch" : "correct"}</span></li>`;
   })}</ul>`;
-}
-
-/** Examples of a half-space are positive. @param {Schemas["ExampleItem"]} example  @param {Schemas["Dataset"]} dataset */
-function labelOf(example, dataset) {
-  return dataset.kind === "half-space" ? 1 : Number(example.y);
-}
-
-/** A label with the name of its class. @param {number|null} label  @param {Schemas["Dataset"]} dataset */
-function named(label, dataset) {
-  const name = label === null ? null : dataset.classes?.[label > 0 ? 1 : 0];
-  return name ? `${labelText(label)} (${name})` : labelText(label);
 }
 
 /** @param {{example: Schemas["ExampleItem"], dataset: Schemas["Dataset"]}} props */

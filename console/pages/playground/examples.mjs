@@ -1,7 +1,7 @@
 /** The examples of a dataset by position. After the last one the data begin again, so every position has an example. */
 
-import { signOf } from "../../service/labels.mjs";
 import { call, patiently } from "../../service/requests.mjs";
+import { learntAs } from "./labels.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {Schemas["ExampleItem"]} Example */
@@ -25,8 +25,6 @@ export class Examples {
 
   /** The examples from a position on. @param {number} position  @param {number} count  @param {AbortSignal} [until]  Ends the repetitions. */
   async from(position, count, until = this.abort) {
-    const classes = this.dataset.class_examples?.length ?? 2;
-    if (classes > 2) throw new Error(`The playground shows two classes, and the dataset ${this.dataset.id} has ${classes}.`);
     /** @type {Example[]} */
     const found = [];
     while (found.length < count) {
@@ -45,8 +43,7 @@ export class Examples {
     if (known) return known;
     const request = { path: `v1/datasets/${this.dataset.id}/examples`, query: { offset: number * this.batchMax, limit: this.batchMax } };
     const page = patiently(() => call(request, this.abort), until).then((/** @type {{items: Example[]}} */ { items }) => (
-      // Sessions get the labels 1 and -1, whatever the names of the classes are.
-      this.dataset.kind === "labelled" ? items.map((item) => ({ ...item, y: signOf(item.y, this.dataset) })) : items));
+      items.map((item) => learntAs(item, this.dataset))));
     this.pages.set(number, page);
     page.catch(() => this.pages.delete(number));
     for (const old of this.pages.keys()) {

@@ -7,8 +7,9 @@
 /** @typedef {{position: number, prediction: number|null, isMistake: boolean}} Past */
 /** @typedef {{codes: string, known: [position: number, mistakes: number][]}} Kept */
 
-/** One character per answer: the prediction, and upper case for a mistake. */
-const CODES = { p: 1, n: -1, c: null };
+/** One character per answer, from this one on: twice the prediction, or -2 without one, and 1 more for a mistake. */
+const FIRST = 0x44;
+const NONE = -2;
 const MISSING = "?";
 
 export class History {
@@ -31,15 +32,14 @@ export class History {
 
   /** @param {Answer} answer */
   add(answer) {
-    const code = answer.prediction === 1 ? "p" : answer.prediction === -1 ? "n" : "c";
-    this.push(answer.mistake ? code.toUpperCase() : code);
+    this.push(String.fromCharCode(FIRST + 2 * (answer.prediction ?? NONE) + Number(answer.mistake)));
   }
 
   /** @param {string} code */
   push(code) {
     const before = this.mistakes.at(-1) ?? 0;
     this.codes.push(code);
-    this.mistakes.push(code === MISSING ? NaN : before + (code === code.toUpperCase() ? 1 : 0));
+    this.mistakes.push(code === MISSING ? NaN : before + (code.charCodeAt(0) - FIRST & 1));
   }
 
   /** Leaves a gap up to a position whose count of mistakes is known. @param {number} position  @param {number} mistakes */
@@ -53,7 +53,9 @@ export class History {
   at(position) {
     const code = this.codes[position - 1];
     if (!code || code === MISSING) return null;
-    return { position, prediction: CODES[/** @type {keyof typeof CODES} */ (code.toLowerCase())], isMistake: code === code.toUpperCase() };
+    const value = code.charCodeAt(0) - FIRST;
+    const prediction = value >> 1;
+    return { position, prediction: prediction === NONE ? null : prediction, isMistake: (value & 1) === 1 };
   }
 
   /** The mistakes between two positions, null if answers are missing. @param {number} from  @param {number} to @returns {number|null} */

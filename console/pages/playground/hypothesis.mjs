@@ -1,7 +1,7 @@
 /** The hypothesis of a session before and after the latest examples: bits, a square of colours, bars or support vectors. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { HypothesisView, weightsOf } from "../../view/learning.mjs";
+import { HypothesisView, useMember, weightsOf } from "../../view/learning.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
 import { viewChoice } from "../../view/place.mjs";
@@ -14,8 +14,8 @@ const BITS_MAX = 1000;
 
 /** @param {{run: import("./run.mjs").Run, isOne?: boolean, version: number}} props */
 export function HypothesisPanel({ run, isOne }) {
-  const { session, before, beforeAt } = run;
-  const after = session?.hypothesis ?? null;
+  const { session, beforeAt } = run;
+  const { one: after, was: before, choice, name } = useMember(session?.hypothesis ?? null, run.before, run.examples.dataset.classes);
   const [isList, setIsList] = viewChoice("weights", "list");
   const weights = after && weightsOf(after);
   const was = before && weightsOf(before);
@@ -25,9 +25,11 @@ export function HypothesisPanel({ run, isOne }) {
     <button class="small-button" aria-pressed=${!isList} onClick=${() => setIsList(false)}>Square</button>
     <button class="small-button" aria-pressed=${isList} onClick=${() => setIsList(true)}>${after?.kind === "binary-weights" ? "Bits" : "Bars"}</button></div>`;
   return html`<${Panel} title=${title} actions=${toggle}>
+    ${choice && html`<div class="row no-print">${choice}</div>`}
     <p class="small muted">${before ? `Position ${number(run.position)}, compared with position ${number(beforeAt)}. ` : `Position ${number(run.position)}. `}${changeText(weights, was, after, before)}</p>
-    ${!after ? html`<p class="muted">The hypothesis is larger than 256 KiB. Save the session as a model to read it.</p>`
-      : side && weights && !isList ? html`<${Squares} weights=${weights} was=${was} side=${side} name=${run.wanted.learner.name} />`
+    ${!after && session?.open && run.position === 0 ? html`<p class="muted">The first example begins the hypothesis.</p>`
+      : !after ? html`<p class="muted">The hypothesis is larger than 256 KiB. Save the session as a model to read it.</p>`
+      : side && weights && !isList ? html`<${Squares} weights=${weights} was=${was} side=${side} name=${[run.wanted.learner.name, name].filter(Boolean).join(", ")} />`
         : after.kind === "binary-weights" ? html`<${Bits} after=${after} before=${before} />`
           : html`<${HypothesisView} hypothesis=${after} before=${before} features=${run.examples.dataset.features ?? null} />`}
   <//>`;

@@ -1,6 +1,6 @@
 /**
- * The points of the plane with the line of each hypothesis, now and before. The lines come from the service's
- * weights.
+ * The points of the plane with the line of each hypothesis, now and before. The lines come from the service's weights.
+ * Those of several classes are the borders between regions of the largest score.
  */
 
 import { html } from "../../vendor/htm-preact.mjs";
@@ -9,15 +9,22 @@ import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
 import { number } from "../../view/numbers.mjs";
 import { SavePicture, chartAxis, chartPoint } from "../../view/picture.mjs";
 import { viewChoice } from "../../view/place.mjs";
-import { labelText } from "./example.mjs";
+import { codeOf, hasManyClasses, labelText } from "./labels.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
-/** @typedef {{x: number, y: number, label: number}} Dot */
+/** @typedef {{x: number, y: number, label: number}} Dot  `label`: a code. */
+/** @typedef {{a: number, b: number, c: number}} Line  The score of a point is a x1 + b x2 + c. */
+/** @typedef {[{x: number, y: number}, {x: number, y: number}]} Segment */
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 340, 32];
 /** Points that are drawn. */
 const DOTS_MAX = 500;
 const TICKS_MAX = 8;
+/** Classes differ by shape and colour. More than these share them. */
+const SHAPES = 4;
+const COLOURS = 6;
+/** Classes whose borders are drawn. */
+const CLASSES_MAX = 32;
 
 /** @param {{player: import("./player.mjs").Player, version: number}} props */
 export function Plane({ player }) {
@@ -26,27 +33,28 @@ export function Plane({ player }) {
   const { dataset } = player.examples;
   useEffect(() => {
     player.examples.from(0, Math.min(dataset.examples, DOTS_MAX)).then((items) => setDots(items.map((item) =>
-      ({ x: Number(item.x[0]), y: Number(item.x[1]), label: dataset.kind === "half-space" ? 1 : Number(item.y) }))), () => {});
+      ({ x: Number(item.x[0]), y: Number(item.x[1]), label: codeOf(item, dataset) }))), () => {});
   }, []);
   if (dots.length === 0) return html`<p class="loading">Loading…</p>`;
-  const saveTable = () => download("plane.csv", CSV_TYPE, csvOf([["example", "x1", "x2", "label"], ...dots.map(({ x, y, label }, index) => [index + 1, x, y, label])]));
+  const saveTable = () => download("plane.csv", CSV_TYPE, csvOf([["example", "x1", "x2", "label"], ...dots.map(({ x, y, label }, index) => [index + 1, x, y, hasManyClasses(dataset) ? labelText(label, dataset) : label])]));
   return html`<div class="row no-print"><button class="small-button" aria-pressed=${isTable} onClick=${() => setIsTable(!isTable)}>Table</button>
       <${SavePicture} drawing=${() => drawingOf(player, dots)} name="plane" />
       <button class="small-button" onClick=${saveTable}>CSV</button></div>
-    ${isTable ? html`<${Points} dots=${dots} />` : html`<${Picture} player=${player} dots=${dots} />`}
+    ${isTable ? html`<${Points} dots=${dots} dataset=${dataset} />` : html`<${Picture} player=${player} dots=${dots} />`}
     <p class="small muted">${player.runs.map((run) => `${run.wanted.learner.title}: ${lineText(run.session?.hypothesis ?? null)}`).join(". ")}.
       ${dataset.examples > DOTS_MAX ? ` The picture has the first ${DOTS_MAX} points.` : ""}</p>`;
 }
 
 /** @param {Schemas["HypothesisDocument"]|null} hypothesis */
 function lineText(hypothesis) {
+  if (hypothesis?.kind === "committee") return "a point belongs to the class with the largest score";
   const line = lineOf(hypothesis);
   if (!line) return "this hypothesis has no line";
   const sign = (/** @type {number} */ value) => `${value < 0 ? "−" : "+"} ${number(Math.abs(value))}`;
   return line.a === 0 && line.b === 0 ? "all weights are 0, so there is no line" : `+1 where ${number(line.a)} x1 ${sign(line.b)} x2 ${sign(line.c)} ≥ 0`;
 }
 
-/** The coefficients of a line. @param {Schemas["HypothesisDocument"]|null} hypothesis */
+/** The coefficients of a line. @param {Schemas["HypothesisDocument"]|null|undefined} hypothesis @returns {Line|null} */
 function lineOf(hypothesis) {
   if (hypothesis?.kind === "linear") return { a: hypothesis.weights[0] ?? 0, b: hypothesis.weights[1] ?? 0, c: hypothesis.bias ?? 0 };
   if (hypothesis?.kind === "bounded") return { a: (hypothesis.weights[0] ?? 0) - hypothesis.inhibition, b: (hypothesis.weights[1] ?? 0) - hypothesis.inhibition, c: -2 * hypothesis.threshold };
@@ -56,10 +64,11 @@ function lineOf(hypothesis) {
 /** The points and the lines as the service draws them. @param {import("./player.mjs").Player} player  @param {Dot[]} dots  @returns {import("../../view/picture.mjs").Drawing} */
 function drawingOf(player, dots) {
   const frame = frameOf(dots);
-  const pointsOf = (/** @type {(label: number) => boolean} */ has) => dots.filter(({ label }) => has(label)).map(chartPoint);
-  const series = [{ label: "label +1", points: pointsOf((label) => label > 0) }, { label: "label −1", points: pointsOf((label) => label <= 0) }];
-  const lines = player.runs.flatMap((run) => [[run.session?.hypothesis ?? null, "now"], [run.before, "before"]].map(([of, when]) => (
-    { label: `${run.wanted.learner.title}, ${when}`, beside: null, points: endsOf(/** @type {Schemas["HypothesisDocument"]|null} */ (of), frame) ?? [] })));
+  const { dataset } = player.examples;
+  const series = codesOf(dataset).map((code) => ({ label: legendOf(code, dataset), points: dots.filter(({ label }) => label === code).map(chartPoint) }));
+  const lines = player.runs.flatMap((run) => [[run.session?.hypothesis ?? null, "now"], [run.before, "before"]].flatMap(([of, when]) => (
+    bordersOf(/** @type {Schemas["HypothesisDocument"]|null} */ (of), frame).map((points, index) => (
+      { label: index === 0 ? `${run.wanted.learner.title}, ${when}` : "", beside: null, points })))));
   return { chart: { title: "Examples and lines of the hypotheses", x: chartAxis({ label: "x1" }), y: chartAxis({ label: "x2" }), marks: [], notes: [],
     series: series.filter(({ points }) => points.length > 0).map((one) => ({ ...one, form: /** @type {const} */ ("points") })),
     theory: lines.filter(({ points }) => points.length > 0).map((line) => ({ ...line, points: line.points.map(({ x, y }) => ({ x, y })) })) } };
@@ -71,36 +80,59 @@ function Picture({ player, dots }) {
   const frame = frameOf(dots);
   const [placeX, placeY] = [(/** @type {number} */ x) => MARGIN + (x - frame.left) * frame.scale, (/** @type {number} */ y) => HEIGHT - MARGIN - (y - frame.bottom) * frame.scale];
   const at = player.position;
-  const next = dots[at % player.examples.dataset.examples];
-  const said = `The plane with ${dots.length} points. ${next ? `The next example lies at ${number(next.x)}, ${number(next.y)} with label ${labelText(next.label)}.` : ""} The button Table lists the points.`;
+  const { dataset } = player.examples;
+  const next = dots[at % dataset.examples];
+  const said = `The plane with ${dots.length} points. ${next ? `The next example lies at ${number(next.x)}, ${number(next.y)} with label ${labelText(next.label, dataset)}.` : ""} The button Table lists the points.`;
   const lines = player.runs.flatMap((run, index) => [{ of: run.before, isOld: true, index, title: run.wanted.learner.title }, { of: run.session?.hypothesis ?? null, isOld: false, index, title: run.wanted.learner.title }]);
   return html`<svg class="plane" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${said}>
       <clipPath id=${clip}><rect x=${MARGIN} y=${MARGIN} width=${WIDTH - 2 * MARGIN} height=${HEIGHT - 2 * MARGIN} /></clipPath>
       <rect x=${MARGIN} y=${MARGIN} width=${WIDTH - 2 * MARGIN} height=${HEIGHT - 2 * MARGIN} fill="none" stroke="var(--line)" />
       ${axes(frame, placeX, placeY)}
-      <g clip-path=${`url(#${clip})`}>${lines.map(({ of, isOld, index, title }) => {
-        const ends = endsOf(of, frame);
-        return ends && html`<line key=${`${index}${isOld}`} x1=${placeX(ends[0].x)} y1=${placeY(ends[0].y)} x2=${placeX(ends[1].x)} y2=${placeY(ends[1].y)}
-          stroke=${index === 0 ? "var(--series-3)" : "var(--series-4)"} stroke-width=${isOld ? 1.5 : 3} stroke-dasharray=${isOld ? "6 5" : index === 0 ? "none" : "12 4"}><title>${title}, ${isOld ? "before" : "now"}</title></line>`;
-      })}</g>
-      ${dots.map((dot, index) => html`<${Mark} key=${index} dot=${dot} x=${placeX(dot.x)} y=${placeY(dot.y)} isSeen=${index < at} />`)}
+      <g clip-path=${`url(#${clip})`}>${lines.flatMap(({ of, isOld, index, title }) => bordersOf(of, frame).map(([from, to], place) => (
+        html`<line key=${`${index}${isOld}${place}`} x1=${placeX(from.x)} y1=${placeY(from.y)} x2=${placeX(to.x)} y2=${placeY(to.y)}
+          stroke=${lineColour(index, dataset)} stroke-width=${isOld ? 1.5 : 3} stroke-dasharray=${isOld ? "6 5" : index === 0 ? "none" : "12 4"}><title>${title}, ${isOld ? "before" : "now"}</title></line>`)))}</g>
+      ${dots.map((dot, index) => html`<${Mark} key=${index} place=${placeOf(dot.label, dataset)} x=${placeX(dot.x)} y=${placeY(dot.y)} isSeen=${index < at} />`)}
       ${next && html`<circle cx=${placeX(next.x)} cy=${placeY(next.y)} r="10" fill="none" stroke="var(--text)" stroke-width="2" />`}
     </svg>
-    <ul class="legend"><li><svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="5" fill="var(--series-1)" /></svg>label +1</li>
-      <li><svg width="14" height="14" aria-hidden="true"><rect x="2" y="2" width="10" height="10" fill="var(--series-2)" /></svg>label −1</li>
+    <ul class="legend">${codesOf(dataset).map((code) => html`<li key=${code}><svg width="14" height="14" aria-hidden="true"><${Mark} place=${placeOf(code, dataset)} x=${7} y=${7} isSeen /></svg>${legendOf(code, dataset)}</li>`)}
       <li><svg width="18" height="18" aria-hidden="true"><circle cx="9" cy="9" r="7" fill="none" stroke="var(--text)" stroke-width="2" /></svg>next example</li>
-      ${player.runs.map((run, index) => html`<li key=${index}><svg width="28" height="12" aria-hidden="true"><line x1="0" x2="28" y1="6" y2="6" stroke=${index === 0 ? "var(--series-3)" : "var(--series-4)"} stroke-width="3"
+      ${player.runs.map((run, index) => html`<li key=${index}><svg width="28" height="12" aria-hidden="true"><line x1="0" x2="28" y1="6" y2="6" stroke=${lineColour(index, dataset)} stroke-width="3"
         stroke-dasharray=${index === 0 ? "none" : "12 4"} /></svg>${run.wanted.learner.title}, now</li>`)}
-      <li><svg width="28" height="12" aria-hidden="true"><line x1="0" x2="28" y1="6" y2="6" stroke="var(--series-3)" stroke-width="1.5" stroke-dasharray="6 5" /></svg>before</li>
+      <li><svg width="28" height="12" aria-hidden="true"><line x1="0" x2="28" y1="6" y2="6" stroke=${lineColour(0, dataset)} stroke-width="1.5" stroke-dasharray="6 5" /></svg>before</li>
       <li>Filled: learnt. Outlined: not yet.</li></ul>`;
 }
 
-/** Labels differ by shape and colour. @param {{dot: Dot, x: number, y: number, isSeen: boolean}} props */
-function Mark({ dot, x, y, isSeen }) {
-  const colour = dot.label > 0 ? "var(--series-1)" : "var(--series-2)";
-  const fill = isSeen ? colour : "var(--panel)";
-  return dot.label > 0 ? html`<circle cx=${x} cy=${y} r="5" fill=${fill} stroke=${colour} stroke-width="2" />`
-    : html`<rect x=${x - 4.5} y=${y - 4.5} width="9" height="9" fill=${fill} stroke=${colour} stroke-width="2" />`;
+/** The codes of the labels in the order of the legend. @param {Schemas["Dataset"]} dataset */
+function codesOf(dataset) {
+  if (dataset.kind === "half-space") return [1];
+  return hasManyClasses(dataset) ? (dataset.classes ?? []).map((_, code) => code) : [1, -1];
+}
+
+/** @param {number} code  @param {Schemas["Dataset"]} dataset */
+function legendOf(code, dataset) {
+  return hasManyClasses(dataset) ? labelText(code, dataset) : `label ${labelText(code, dataset)}`;
+}
+
+/** The place of a code in the order of the legend. @param {number} code  @param {Schemas["Dataset"]} dataset */
+function placeOf(code, dataset) {
+  return hasManyClasses(dataset) ? code : Number(code <= 0);
+}
+
+/** Lines have colours that no class has, unless the classes need all. @param {number} index  @param {Schemas["Dataset"]} dataset */
+function lineColour(index, dataset) {
+  return hasManyClasses(dataset) ? ["var(--text)", "var(--muted)"][index] : `var(--series-${3 + index})`;
+}
+
+/** A point. `place`: that of its class in the legend. @param {{place: number, x: number, y: number, isSeen: boolean}} props */
+function Mark({ place, x, y, isSeen }) {
+  const colour = `var(--series-${1 + place % COLOURS})`;
+  const look = { fill: isSeen ? colour : "var(--panel)", stroke: colour, "stroke-width": 2 };
+  switch (place % SHAPES) {
+    case 0: return html`<circle cx=${x} cy=${y} r="5" ...${look} />`;
+    case 1: return html`<rect x=${x - 4.5} y=${y - 4.5} width="9" height="9" ...${look} />`;
+    case 2: return html`<path d=${`M${x} ${y - 6} l5.5 10 h-11 z`} ...${look} />`;
+    default: return html`<path d=${`M${x} ${y - 6} l6 6 l-6 6 l-6 -6 z`} ...${look} />`;
+  }
 }
 
 /** @typedef {{left: number, bottom: number, right: number, top: number, scale: number}} Frame */
@@ -130,20 +162,54 @@ function axes(frame, placeX, placeY) {
     ${up.map((tick) => html`<text key=${`y${tick}`} x=${MARGIN - 6} y=${placeY(tick) + 4} text-anchor="end" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}`;
 }
 
-/** Two points of a line beyond the frame. @param {Schemas["HypothesisDocument"]|null} hypothesis  @param {Frame} frame @returns {[Dot, Dot]|null} */
-function endsOf(hypothesis, frame) {
-  const line = lineOf(hypothesis);
-  if (!line || (line.a === 0 && line.b === 0)) return null;
-  const { a, b, c } = line;
-  const steep = Math.abs(a) > Math.abs(b);
-  const end = (/** @type {number} */ x, /** @type {number} */ y) => ({ x, y, label: 0 });
-  return steep ? [end(-(b * frame.bottom + c) / a, frame.bottom), end(-(b * frame.top + c) / a, frame.top)]
-    : [end(frame.left, -(a * frame.left + c) / b), end(frame.right, -(a * frame.right + c) / b)];
+/**
+ * The borders of a hypothesis, long enough for the frame: one line, or one segment for each two classes whose scores are
+ * the largest ones on both sides.
+ * @param {Schemas["HypothesisDocument"]|null} hypothesis  @param {Frame} frame @returns {Segment[]}
+ */
+function bordersOf(hypothesis, frame) {
+  if (hypothesis?.kind !== "committee") {
+    const border = borderOf(lineOf(hypothesis), [], frame);
+    return border ? [border] : [];
+  }
+  const lines = hypothesis.members.slice(0, CLASSES_MAX).map(lineOf);
+  const less = (/** @type {Line|null|undefined} */ one, /** @type {Line|null|undefined} */ other) => (
+    one && other ? { a: one.a - other.a, b: one.b - other.b, c: one.c - other.c } : null);
+  return lines.flatMap((one, index) => lines.slice(index + 1).flatMap((other, place) => {
+    const others = lines.filter((_, third) => third !== index && third !== index + 1 + place);
+    const border = borderOf(less(one, other), others.map((third) => less(one, third)), frame);
+    return border ? [border] : [];
+  }));
 }
 
-/** @param {{dots: Dot[]}} props */
-function Points({ dots }) {
+/**
+ * The part of a line where none of the conditions is negative, or null if there is none.
+ * @param {Line|null} line  @param {(Line|null)[]} conditions  @param {Frame} frame @returns {Segment|null}
+ */
+function borderOf(line, conditions, frame) {
+  if (!line || (line.a === 0 && line.b === 0)) return null;
+  const { a, b, c } = line;
+  const size = a * a + b * b;
+  // The point of the line that is nearest to the middle of the frame, and the direction of the line.
+  const [middleX, middleY] = [(frame.left + frame.right) / 2, (frame.bottom + frame.top) / 2];
+  const off = (a * middleX + b * middleY + c) / size;
+  const at = (/** @type {number} */ way) => ({ x: middleX - a * off - b * way, y: middleY - b * off + a * way });
+  const reach = (frame.right - frame.left + frame.top - frame.bottom) / Math.sqrt(size);
+  let [from, to] = [-reach, reach];
+  for (const condition of conditions) {
+    if (!condition) continue;
+    const [start, end] = [at(0), at(1)].map(({ x, y }) => condition.a * x + condition.b * y + condition.c);
+    const slope = (end ?? 0) - (start ?? 0);
+    if (slope === 0 && (start ?? 0) < 0) return null;
+    if (slope > 0) from = Math.max(from, -(start ?? 0) / slope);
+    if (slope < 0) to = Math.min(to, -(start ?? 0) / slope);
+  }
+  return from < to ? [at(from), at(to)] : null;
+}
+
+/** @param {{dots: Dot[], dataset: Schemas["Dataset"]}} props */
+function Points({ dots, dataset }) {
   return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Points of the plane"><table><caption>${number(dots.length)} points</caption>
     <thead><tr><th scope="col" class="number">example</th><th scope="col" class="number">x1</th><th scope="col" class="number">x2</th><th scope="col" class="number">label</th></tr></thead>
-    <tbody>${dots.map((dot, index) => html`<tr key=${index}><td class="number">${index + 1}</td><td class="number">${number(dot.x)}</td><td class="number">${number(dot.y)}</td><td class="number">${labelText(dot.label)}</td></tr>`)}</tbody></table></div>`;
+    <tbody>${dots.map((dot, index) => html`<tr key=${index}><td class="number">${index + 1}</td><td class="number">${number(dot.x)}</td><td class="number">${number(dot.y)}</td><td class="number">${labelText(dot.label, dataset)}</td></tr>`)}</tbody></table></div>`;
 }

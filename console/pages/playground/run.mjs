@@ -6,6 +6,7 @@
 import { Problem, Unreachable, call, freshKey, patiently, send } from "../../service/requests.mjs";
 import { piecesOf } from "../../service/text_stream.mjs";
 import { History } from "./history.mjs";
+import { hasManyClasses, isWaiting } from "./labels.mjs";
 import { end, own } from "./memory.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
@@ -36,7 +37,7 @@ export class Run {
     /** The hypothesis at an earlier position. @type {Schemas["HypothesisDocument"]|null} */
     this.before = null;
     this.beforeAt = 0;
-    /** The prediction of the session for the next example. @type {{position: number, prediction: number, predictedClass: string|null, score: any}|null} */
+    /** The prediction of the session for the next example. @type {{position: number, prediction: number|null, score: any}|null} */
     this.next = null;
     /** Examples that someone else taught this session. @type {{from: number, to: number}|null} */
     this.moved = null;
@@ -53,8 +54,12 @@ export class Run {
   /** The request that opens a session. */
   get request() {
     const { dataset } = this.examples;
-    // With the encoding of a table, a saved model knows the names of features and classes.
-    return { ...this.wanted.request, ...(dataset.table ? { encoding: dataset.id } : { n: dataset.n, values: dataset.values }) };
+    const { multiclass, classes, ...request } = this.wanted.request;
+    const isMany = hasManyClasses(dataset);
+    // With the encoding of a table, a saved model knows the names of features and classes. Classes that join are not known.
+    const isEncoded = dataset.table && !(isMany && classes);
+    return { ...request, ...(isEncoded ? { encoding: dataset.id } : { n: dataset.n, values: dataset.values, ...(isMany && { classes: classes ?? dataset.classes }) }),
+      ...(isMany && multiclass && { multiclass }) };
   }
 
   /**
@@ -155,10 +160,14 @@ export class Run {
   async predict() {
     if (this.next?.position === this.position || this.hasEnded) return;
     const { position } = this;
+    if (isWaiting(this.session)) {
+      this.next = { position, prediction: null, score: null };
+      return;
+    }
     const [example] = await this.examples.from(position, 1, this.until);
     const request = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${this.session?.id}/predict`, json: { unlabelled: { examples: [example?.x] } } };
     const found = await patiently(() => call(request, this.abort), this.until);
-    this.next = { position, prediction: found.predictions[0], predictedClass: found.predicted_classes?.[0] ?? null, score: found.scores?.[0] ?? null };
+    this.next = { position, prediction: found.predictions[0], score: found.scores?.[0] ?? null };
   }
 
   /** Deletes the session. */

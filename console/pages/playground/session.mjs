@@ -10,6 +10,7 @@ import { go, href } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
 import { dataRecipes } from "./data.mjs";
+import { classOf } from "./labels.mjs";
 
 /** @typedef {import("./player.mjs").Player} Player */
 /** @typedef {import("./run.mjs").Run} Run */
@@ -46,9 +47,9 @@ function DataRequest({ of }) {
 function rowsOf(player) {
   const rows = player.runs.flatMap((run) => run.history.codes.flatMap((_, index) => {
     const past = run.history.at(index + 1);
-    return past ? [[run.wanted.learner.name, past.position, past.prediction ?? "", String(past.isMistake)]] : [];
+    return past ? [[run.wanted.learner.name, past.position, past.prediction ?? "", classOf(past.prediction, player.examples.dataset) ?? "", String(past.isMistake)]] : [];
   }));
-  return [["learner", "position", "prediction", "mistake"], ...rows];
+  return [["learner", "position", "prediction", "class", "mistake"], ...rows];
 }
 
 /** @param {{run: Run, isSeveral: boolean}} props */

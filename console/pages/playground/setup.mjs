@@ -28,6 +28,9 @@ function change(changes) {
 const ORIGINS = /** @type {[string, string][]} */ ([["", "nothing"], ["independent", "independent draws of one distribution"], ["uniform", "uniform draws"],
   ["uniform-positive", "uniform draws of the positive half-space"], ["reflected", "uniform draws, negative ones negated"]]);
 
+const MULTICLASS = /** @type {[string, string][]} */ ([["", "one against the rest"], ["joint", "jointly"]]);
+const CLASSES = /** @type {[string, string][]} */ ([["", "known from the start"], ["open", "join when they appear"]]);
+
 const KINDS = /** @type {[string, string][]} */ ([["", "Choose…"], ["dataset", "Stored dataset"], ["sample", "Sample"], ["rows", "Typed rows"], ["generated", "Drawn by the service"]]);
 
 export function Presets() {
@@ -55,6 +58,10 @@ export function SetUp({ query, catalogue }) {
             inputmode="numeric" placeholder=${`default: ${SEED}`} value=${query.get("seed") ?? ""} onInput=${(/** @type {Event} */ event) => change({ seed: valueOf(event).trim() })} />`}<//>
           <${Field} label="Declared origin" hint="Certificates and confidence need examples whose origin is declared. The service refutes a wrong declaration if the examples show it.">${(/** @type {object} */ attributes) =>
             html`<${Select} attributes=${attributes} value=${query.get("assume") ?? ""} options=${ORIGINS} onChange=${(/** @type {string} */ assume) => change({ assume })} />`}<//>
+          <${Field} label="More than two classes" hint="Each class learns against all others, or the true and the predicted class learn together (jointly).">${(/** @type {object} */ attributes) =>
+            html`<${Select} attributes=${attributes} value=${query.get("multiclass") ?? ""} options=${MULTICLASS} onChange=${(/** @type {string} */ multiclass) => change({ multiclass })} />`}<//>
+          <${Field} label="Classes" hint="Of more than two classes, all learn from the first example on, or each joins when its first example comes.">${(/** @type {object} */ attributes) =>
+            html`<${Select} attributes=${attributes} value=${query.get("classes") ?? ""} options=${CLASSES} onChange=${(/** @type {string} */ classes) => change({ classes })} />`}<//>
         </div>
       </div>
     </div>
@@ -107,7 +114,7 @@ function Stored({ query }) {
   const list = useResource({ path: "v1/datasets", query: { limit: 100 } }, { every: 10 });
   const id = query.get("dataset") ?? "";
   return html`<${Loaded} resource=${list}>${(/** @type {{items: Schemas["DatasetItem"][]}} */ { items }) => {
-    const options = items.filter(({ kind, class_examples: counts }) => kind !== "unlabelled" && (counts?.length ?? 2) === 2).map((item) => [item.id, `${item.name || item.id}: ${item.examples} × ${item.n}`]);
+    const options = items.filter(({ kind }) => kind !== "unlabelled").map((item) => [item.id, `${item.name || item.id}: ${item.examples} × ${item.n}`]);
     const isOther = id !== "" && !options.some(([known]) => known === id);
     return html`<${Field} label="Dataset" hint=${html`The newest 100 datasets. The page <a href=${href("data")}>Data</a> lists all of them and brings files.`}>${(/** @type {object} */ attributes) =>
       html`<${Select} attributes=${attributes} value=${id} onChange=${(/** @type {string} */ dataset) => change({ dataset })}
@@ -129,7 +136,7 @@ function Samples({ query }) {
 
 /** @param {{query: URLSearchParams}} props */
 function Rows({ query }) {
-  return html`<${Field} label="Rows" hint="One example per line, the label 1 or -1 last: 0.5,1.25,1 or 10110,-1. The link carries the rows, so keep them short.">${(/** @type {object} */ attributes) =>
+  return html`<${Field} label="Rows" hint="One example per line, the label last: 0.5,1.25,1 or 10110,-1 or 3,4,cat. The link carries the rows, so keep them short.">${(/** @type {object} */ attributes) =>
     html`<textarea ...${attributes} rows="8" spellcheck=${false} value=${query.get("rows") ?? ""}
       onInput=${(/** @type {Event} */ event) => change({ rows: valueOf(event) })}></textarea>`}<//>`;
 }

@@ -45,7 +45,8 @@ export function wantedIn(query, catalogue) {
     const stop = paramsOf(stopSchema([learner]), textsIn(query, slot.stop));
     const assume = query.get("assume");
     return [{ slot, learner, request: /** @type {any} */ ({ learner: { name: learner.name, params }, seed: seedIn(query),
-      ...(assume && { assume }), ...(Object.keys(stop).length > 0 && { stop }) }) }];
+      ...(assume && { assume }), ...(query.get("multiclass") === "joint" && { multiclass: "joint" }), ...(query.get("classes") === "open" && { classes: "open" }),
+      ...(Object.keys(stop).length > 0 && { stop }) }) }];
   });
 }
 

@@ -1,27 +1,38 @@
 //! Integer weights of many classes side by side: the sums of a sparse row for all classes at once.
 //!
-//! Each column has one cell of 32 bits per class, and sixteen cells fill a cache line. So a row reads each of its
-//! columns once for sixteen classes, where a [column](super::IntegerColumn) per class would read as many lines.
+//! Each column has one cell per class: 32 cells of 16 bits fill a cache line while all weights are small, and 16 of 32
+//! bits later. So a row reads each of its columns once for that many classes, where a
+//! [column](super::IntegerColumn) per class would read as many lines.
 
-use super::column_groups::{CLASSES, ClassCells, parts_of};
+use super::class_grid::ClassGrid;
+use super::column_groups::parts_of;
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::scalar;
 
-/// The most groups that one look at a row adds up.
-const GROUPS_AT_ONCE: usize = 2;
+/// So many cells of 16 bits can be added up before their sum may need more bits.
+const NARROW_AT_ONCE: i64 = 64;
+
+/// The largest magnitude in cells of 16 bits.
+const NARROW_MAX: i64 = i16::MAX as i64 / NARROW_AT_ONCE;
 
 /// One integer weight per column and class, with an optional bias per class.
 #[derive(Clone, Debug)]
 pub struct ClassColumns {
     n: usize,
     is_signed: bool,
-    /// Groups per column.
-    groups: usize,
-    /// The groups of the first column, then those of the next.
-    cells: Vec<ClassCells>,
+    cells: Cells,
     /// No cell has a larger magnitude.
     largest: i64,
     classes: Vec<Class>,
+}
+
+type Narrow = ClassGrid<i16, 32>;
+type Wide = ClassGrid<i32, 16>;
+
+#[derive(Clone, Debug)]
+enum Cells {
+    Narrow(Narrow),
+    Wide(Wide),
 }
 
 /// What the cells of a class leave out.
@@ -35,33 +46,44 @@ struct Class {
 }
 
 impl ClassColumns {
-    /// The bytes of the weights of so many columns and classes.
+    /// The most bytes of the weights of so many columns and classes.
     pub fn bytes(n: usize, classes: usize) -> usize {
-        let cells = n.saturating_mul(classes.div_ceil(CLASSES));
-        cells.saturating_mul(size_of::<ClassCells>())
+        Wide::bytes(n, classes)
     }
 
     /// Weights of 0 for `n` columns.
     pub fn new(n: usize, classes: usize, is_signed: bool) -> Self {
-        let groups = classes.div_ceil(CLASSES);
         Self {
             n,
             is_signed,
-            groups,
-            cells: vec![[0; CLASSES]; n * groups],
+            cells: Cells::Narrow(Narrow::new(n, classes)),
             largest: 0,
             classes: vec![Class::default(); classes],
         }
     }
 
-    /// Adds a class with weights of 0, and returns its place. None if the groups are full.
+    /// Adds a class with weights of 0, and returns its place. None if there is no cell left.
     pub fn join(&mut self) -> Option<usize> {
         let class = self.classes.len();
-        if class == self.groups * CLASSES {
+        let capacity = match &self.cells {
+            Cells::Narrow(cells) => cells.capacity(),
+            Cells::Wide(cells) => cells.capacity(),
+        };
+        if class == capacity {
             return None;
         }
         self.classes.push(Class::default());
         Some(class)
+    }
+
+    /// Makes room for cells of this magnitude. Returns false if they need more than 32 bits.
+    fn make_room(&mut self, magnitude: i64) -> bool {
+        if let Cells::Narrow(cells) = &self.cells
+            && magnitude > NARROW_MAX
+        {
+            self.cells = Cells::Wide(cells.copied(self.classes.len()));
+        }
+        magnitude <= i32::MAX.into()
     }
 
     /// Replaces the weights of a class. Returns false, and leaves them as they were, if one of them exceeds 32 bits.
@@ -73,14 +95,13 @@ impl ClassColumns {
         assert_eq!(weights.len(), self.n, "one weight per column");
         let largest = weights.iter().map(|weight| weight.saturating_abs()).max();
         let largest = largest.unwrap_or(0);
-        if largest > i32::MAX.into() {
+        if !self.make_room(largest) {
             return false;
         }
         self.largest = self.largest.max(largest);
-        let (group, lane) = (class / CLASSES, class % CLASSES);
-        let cells = self.cells.iter_mut().skip(group).step_by(self.groups);
-        for (cells, &weight) in cells.zip(weights) {
-            cells[lane] = weight as i32;
+        match &mut self.cells {
+            Cells::Narrow(cells) => cells.assign(class, weights, |weight| weight as i16),
+            Cells::Wide(cells) => cells.assign(class, weights, |weight| weight as i32),
         }
         self.classes[class] = Class {
             offset: 0,
@@ -96,16 +117,27 @@ impl ClassColumns {
     /// Panics if a column is not below n.
     pub fn scores(&self, ids: &[u32], sums: &mut Vec<i64>) {
         sums.clear();
-        sums.resize(self.groups * CLASSES, 0);
-        // So many cells at once have a sum of at most 32 bits.
-        let at_once = i64::from(i32::MAX) / self.largest.max(1);
-        for ids in ids.chunks(at_once as usize) {
-            match kernels() {
-                Kernels::Detected => add_cells_detected(&self.cells, self.groups, ids, sums),
-                Kernels::Scalar => scalar::add_cells(&self.cells, self.groups, ids, sums),
+        sums.resize(self.classes.len(), 0);
+        // So many cells at once have a sum that fits into a cell.
+        let largest = self.largest.max(1);
+        match (&self.cells, kernels()) {
+            (Cells::Narrow(cells), kernels) => {
+                for ids in ids.chunks((i64::from(i16::MAX) / largest) as usize) {
+                    match kernels {
+                        Kernels::Detected => add_narrow_detected(cells, ids, sums),
+                        Kernels::Scalar => scalar::add_cells(cells, ids, sums),
+                    }
+                }
+            }
+            (Cells::Wide(cells), kernels) => {
+                for ids in ids.chunks((i64::from(i32::MAX) / largest) as usize) {
+                    match kernels {
+                        Kernels::Detected => add_wide_detected(cells, ids, sums),
+                        Kernels::Scalar => scalar::add_cells(cells, ids, sums),
+                    }
+                }
             }
         }
-        sums.truncate(self.classes.len());
         let active = ids.len() as i64;
         for (sum, class) in sums.iter_mut().zip(&self.classes) {
             let selected = *sum + class.offset * active;
@@ -125,15 +157,15 @@ impl ClassColumns {
     #[must_use]
     pub fn add(&mut self, class: usize, ids: &[u32], amount: i64) -> bool {
         let (selected, others) = parts_of(amount, self.is_signed);
-        let (group, lane) = (class / CLASSES, class % CLASSES);
-        if self.largest.saturating_add(selected.saturating_abs()) > i32::MAX.into() {
+        let most = self.largest.saturating_add(selected.saturating_abs());
+        if !self.make_room(most) {
             return false;
         }
-        for &id in ids {
-            let cell = &mut self.cells[id as usize * self.groups + group][lane];
-            *cell += selected as i32;
-            self.largest = self.largest.max(i64::from(*cell).abs());
-        }
+        let touched = match &mut self.cells {
+            Cells::Narrow(cells) => cells.add(class, ids, selected as i16),
+            Cells::Wide(cells) => cells.add(class, ids, selected as i32),
+        };
+        self.largest = self.largest.max(touched);
         let own = &mut self.classes[class];
         own.offset += others;
         own.total += selected * ids.len() as i64 + others * self.n as i64;
@@ -143,39 +175,14 @@ impl ClassColumns {
 }
 
 multiversioned! {
-    fn add_cells_detected(cells: &[ClassCells], groups: usize, ids: &[u32], sums: &mut [i64]) {
-        let mut first = 0;
-        while first + GROUPS_AT_ONCE <= groups {
-            add_groups::<GROUPS_AT_ONCE>(cells, (groups, first), ids, sums);
-            first += GROUPS_AT_ONCE;
-        }
-        if first < groups {
-            add_groups::<1>(cells, (groups, first), ids, sums);
-        }
+    fn add_narrow_detected(cells: &Narrow, ids: &[u32], sums: &mut [i64]) {
+        cells.add_to(ids, sums);
     }
 }
 
-/// Adds up `COUNT` groups of each column from `first` on, of `groups` in all.
-#[inline(always)]
-fn add_groups<const COUNT: usize>(
-    cells: &[ClassCells],
-    (groups, first): (usize, usize),
-    ids: &[u32],
-    sums: &mut [i64],
-) {
-    let mut all = [[0_i32; CLASSES]; COUNT];
-    for &id in ids {
-        let at = id as usize * groups + first;
-        let own = &cells[at..at + COUNT];
-        for (sums, cells) in all.iter_mut().zip(own) {
-            for (sum, cell) in sums.iter_mut().zip(cells) {
-                *sum = sum.wrapping_add(*cell);
-            }
-        }
-    }
-    let sums = sums[first * CLASSES..].iter_mut();
-    for (sum, own) in sums.zip(all.as_flattened()) {
-        *sum += i64::from(*own);
+multiversioned! {
+    fn add_wide_detected(cells: &Wide, ids: &[u32], sums: &mut [i64]) {
+        cells.add_to(ids, sums);
     }
 }
 
@@ -190,7 +197,7 @@ mod tests {
     prop_compose! {
         fn cases()(n in 1_usize..60, classes in 1_usize..70)(
             weights in prop::collection::vec(prop::collection::vec(-40_i64..40, n), classes),
-            large in prop_oneof![3 => Just(0_i64), 1 => Just(i64::from(i32::MAX) - 900)],
+            large in prop_oneof![3 => Just(0_i64), 2 => 440..520_i64, 1 => Just(i64::from(i32::MAX) - 900)],
             rows in prop::collection::vec((prop::collection::vec(any::<bool>(), n), 0..classes), 1..20),
             is_signed in any::<bool>(), bias in prop::option::of(-90_i64..90), amount in -9_i64..9,
         ) -> (Vec<Vec<i64>>, Vec<(Vec<u32>, usize)>, IntegerStep) {
@@ -230,6 +237,21 @@ mod tests {
                 columns[class].add_sparse(&ids, step(class).amount, step(class).is_signed);
                 biases[class] = biases[class].map(|bias| bias + step(class).amount);
             }
+        }
+    }
+
+    #[test]
+    fn cells_become_wide_when_the_weights_grow() {
+        let mut columns = ClassColumns::new(3, 20, false);
+        for time in 1..2_000 {
+            assert!(columns.add(19, &[0, 2], 3));
+            let mut sums = Vec::new();
+            columns.scores(&[2], &mut sums);
+            assert_eq!((sums[18], sums[19]), (0, 3 * time));
+            assert_eq!(
+                matches!(columns.cells, Cells::Wide(_)),
+                3 * time > NARROW_MAX
+            );
         }
     }
 

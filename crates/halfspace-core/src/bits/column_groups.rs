@@ -20,12 +20,6 @@ pub(super) const GROUP_WORDS: usize = GROUP_COLUMNS / WORD_BITS;
 /// The weights of 256 columns.
 pub(super) type Group = [[i16; WIDTH]; WIDTH];
 
-/// Classes per group of cells of one column.
-pub(super) const CLASSES: usize = 16;
-
-/// The weights of one column for sixteen classes, which fill a cache line.
-pub(super) type ClassCells = [i32; CLASSES];
-
 /// How a row is decided, and how a mistake changes the weights.
 #[derive(Clone, Copy, Debug)]
 pub struct IntegerStep {

@@ -24,6 +24,7 @@ mod avx512_columns;
 mod avx512_products;
 mod buffer;
 mod class_columns;
+mod class_grid;
 mod column_groups;
 mod comparison;
 mod difference;

@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use super::column_groups::{CLASSES, ClassCells, GROUP_WORDS, Group, RowWords, cell, cell_mut};
+use super::class_grid::{ClassCell, ClassGrid};
+use super::column_groups::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
 use super::comparison::Comparison;
 use super::limbs::{LIMB_BITS, Limb, Shared};
 use super::matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
@@ -174,11 +175,16 @@ pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
     listed.fold(0, i64::wrapping_add)
 }
 
-pub fn add_cells(cells: &[ClassCells], groups: usize, ids: &[u32], sums: &mut [i64]) {
+pub fn add_cells<C: ClassCell, const LANES: usize>(
+    grid: &ClassGrid<C, LANES>,
+    ids: &[u32],
+    sums: &mut [i64],
+) {
     for (class, sum) in sums.iter_mut().enumerate() {
-        for &id in ids {
-            *sum += i64::from(cells[id as usize * groups + class / CLASSES][class % CLASSES]);
-        }
+        *sum += ids
+            .iter()
+            .map(|&id| grid.cell(id, class).into())
+            .sum::<i64>();
     }
 }
 

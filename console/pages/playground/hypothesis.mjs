@@ -15,7 +15,7 @@ const BITS_MAX = 1000;
 /** @param {{run: import("./run.mjs").Run, isOne?: boolean, version: number}} props */
 export function HypothesisPanel({ run, isOne }) {
   const { session, beforeAt } = run;
-  const { one: after, was: before, choice, name } = useMember(session?.hypothesis ?? null, run.before, run.examples.dataset.classes);
+  const { one: after, was: before, choice, name } = useMember(session?.hypothesis ?? null, run.before, session?.classes ?? run.examples.dataset.classes);
   const [isList, setIsList] = viewChoice("weights", "list");
   const weights = after && weightsOf(after);
   const was = before && weightsOf(before);

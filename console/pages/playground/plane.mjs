@@ -14,16 +14,16 @@ import { codeOf, hasManyClasses, labelText } from "./labels.mjs";
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {{x: number, y: number, label: number}} Dot  `label`: a code. */
 /** @typedef {{a: number, b: number, c: number}} Line  The score of a point is a x1 + b x2 + c. */
-/** @typedef {[{x: number, y: number}, {x: number, y: number}]} Segment */
+/** @typedef {[from: {x: number, y: number}, to: {x: number, y: number}, of?: [number, number]]} Segment  `of`: the classes on both sides. */
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 340, 32];
 /** Points that are drawn. */
 const DOTS_MAX = 500;
 const TICKS_MAX = 8;
-/** Classes differ by shape and colour. More than these share them. */
+/** Classes differ by shape and colour, up to 12 of them. */
 const SHAPES = 4;
 const COLOURS = 6;
-/** Classes whose borders are drawn. */
+/** The most classes whose borders are drawn. */
 const CLASSES_MAX = 32;
 
 /** @param {{player: import("./player.mjs").Player, version: number}} props */
@@ -47,7 +47,8 @@ export function Plane({ player }) {
 
 /** @param {Schemas["HypothesisDocument"]|null} hypothesis */
 function lineText(hypothesis) {
-  if (hypothesis?.kind === "committee") return "a point belongs to the class with the largest score";
+  if (hypothesis?.kind === "committee") return hypothesis.members.length > CLASSES_MAX ? `the borders of more than ${CLASSES_MAX} classes are not drawn`
+    : "a point belongs to the class with the largest score";
   const line = lineOf(hypothesis);
   if (!line) return "this hypothesis has no line";
   const sign = (/** @type {number} */ value) => `${value < 0 ? "−" : "+"} ${number(Math.abs(value))}`;
@@ -67,8 +68,9 @@ function drawingOf(player, dots) {
   const { dataset } = player.examples;
   const series = codesOf(dataset).map((code) => ({ label: legendOf(code, dataset), points: dots.filter(({ label }) => label === code).map(chartPoint) }));
   const lines = player.runs.flatMap((run) => [[run.session?.hypothesis ?? null, "now"], [run.before, "before"]].flatMap(([of, when]) => (
-    bordersOf(/** @type {Schemas["HypothesisDocument"]|null} */ (of), frame).map((points, index) => (
-      { label: index === 0 ? `${run.wanted.learner.title}, ${when}` : "", beside: null, points })))));
+    bordersOf(/** @type {Schemas["HypothesisDocument"]|null} */ (of), frame).map(([from, to, of]) => (
+      { label: [`${run.wanted.learner.title}, ${when}`, of?.map((code) => labelText(code, dataset)).join(" and ")].filter(Boolean).join(": "),
+        beside: null, points: [from, to] })))));
   return { chart: { title: "Examples and lines of the hypotheses", x: chartAxis({ label: "x1" }), y: chartAxis({ label: "x2" }), marks: [], notes: [],
     series: series.filter(({ points }) => points.length > 0).map((one) => ({ ...one, form: /** @type {const} */ ("points") })),
     theory: lines.filter(({ points }) => points.length > 0).map((line) => ({ ...line, points: line.points.map(({ x, y }) => ({ x, y })) })) } };
@@ -118,7 +120,7 @@ function placeOf(code, dataset) {
   return hasManyClasses(dataset) ? code : Number(code <= 0);
 }
 
-/** Lines have colours that no class has, unless the classes need all. @param {number} index  @param {Schemas["Dataset"]} dataset */
+/** Lines have colours that no class has. @param {number} index  @param {Schemas["Dataset"]} dataset */
 function lineColour(index, dataset) {
   return hasManyClasses(dataset) ? ["var(--text)", "var(--muted)"][index] : `var(--series-${3 + index})`;
 }
@@ -163,7 +165,7 @@ function axes(frame, placeX, placeY) {
 }
 
 /**
- * The borders of a hypothesis, long enough for the frame: one line, or one segment for each two classes whose scores are
+ * The borders of a hypothesis within the frame: one line, or one segment for each two classes whose scores are
  * the largest ones on both sides.
  * @param {Schemas["HypothesisDocument"]|null} hypothesis  @param {Frame} frame @returns {Segment[]}
  */
@@ -172,13 +174,14 @@ function bordersOf(hypothesis, frame) {
     const border = borderOf(lineOf(hypothesis), [], frame);
     return border ? [border] : [];
   }
-  const lines = hypothesis.members.slice(0, CLASSES_MAX).map(lineOf);
+  if (hypothesis.members.length > CLASSES_MAX) return [];
+  const lines = hypothesis.members.map(lineOf);
   const less = (/** @type {Line|null|undefined} */ one, /** @type {Line|null|undefined} */ other) => (
     one && other ? { a: one.a - other.a, b: one.b - other.b, c: one.c - other.c } : null);
   return lines.flatMap((one, index) => lines.slice(index + 1).flatMap((other, place) => {
     const others = lines.filter((_, third) => third !== index && third !== index + 1 + place);
     const border = borderOf(less(one, other), others.map((third) => less(one, third)), frame);
-    return border ? [border] : [];
+    return border ? [/** @type {Segment} */ ([border[0], border[1], [index, index + 1 + place]])] : [];
   }));
 }
 
@@ -194,9 +197,9 @@ function borderOf(line, conditions, frame) {
   const [middleX, middleY] = [(frame.left + frame.right) / 2, (frame.bottom + frame.top) / 2];
   const off = (a * middleX + b * middleY + c) / size;
   const at = (/** @type {number} */ way) => ({ x: middleX - a * off - b * way, y: middleY - b * off + a * way });
-  const reach = (frame.right - frame.left + frame.top - frame.bottom) / Math.sqrt(size);
-  let [from, to] = [-reach, reach];
-  for (const condition of conditions) {
+  let [from, to] = [-Infinity, Infinity];
+  const inside = [{ a: 1, b: 0, c: -frame.left }, { a: -1, b: 0, c: frame.right }, { a: 0, b: 1, c: -frame.bottom }, { a: 0, b: -1, c: frame.top }];
+  for (const condition of [...inside, ...conditions]) {
     if (!condition) continue;
     const [start, end] = [at(0), at(1)].map(({ x, y }) => condition.a * x + condition.b * y + condition.c);
     const slope = (end ?? 0) - (start ?? 0);

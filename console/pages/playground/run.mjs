@@ -153,7 +153,13 @@ export class Run {
   /** @param {any} line  An answer, or the error that ended the request. */
   take(line) {
     if (line.error) throw new Problem(line.error);
-    if (line.position === this.history.position + 1) this.history.add(line);
+    if (line.position === this.history.position + 1) this.history.add({ ...line, prediction: this.codeOf(line.prediction, line.predicted_class) });
+  }
+
+  /** A prediction as a code of the dataset. Classes that join are numbered as they do. @param {number|null} prediction  @param {string|null|undefined} name */
+  codeOf(prediction, name) {
+    const { dataset } = this.examples;
+    return hasManyClasses(dataset) && name ? dataset.classes?.indexOf(name) ?? prediction : prediction;
   }
 
   /** Asks the session for its prediction of the next example. */
@@ -167,7 +173,7 @@ export class Run {
     const [example] = await this.examples.from(position, 1, this.until);
     const request = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${this.session?.id}/predict`, json: { unlabelled: { examples: [example?.x] } } };
     const found = await patiently(() => call(request, this.abort), this.until);
-    this.next = { position, prediction: found.predictions[0], score: found.scores?.[0] ?? null };
+    this.next = { position, prediction: this.codeOf(found.predictions[0], found.predicted_classes?.[0]), score: found.scores?.[0] ?? null };
   }
 
   /** Deletes the session. */

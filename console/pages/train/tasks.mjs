@@ -13,7 +13,7 @@ const SHARED = {
   holdout: { title: "Hold-out", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "none",
     description: "Share of the examples that the learner does not see, such as 0.2. The service counts the errors on them in the end." },
   stratify: { title: "Share of each class", type: "boolean", default: false,
-    description: "Each class has its share of the held-out examples. The parts are then no independent draws, so the result has no certificates." },
+    description: "Each class has its share of the held-out examples or of every fold. The parts are then no independent draws, and no certificate rests on them." },
   seed: { title: "Seed", type: "integer", minimum: 0, maximum: 9007199254740991, default: "drawn",
     description: "Equal requests with equal seeds give equal results." },
   multiclass: { title: "More than two classes", type: "string", enum: ["one-vs-rest", "joint"], default: "one-vs-rest",

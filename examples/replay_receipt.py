@@ -234,12 +234,13 @@ def split(receipt, labels):
     if receipt["holdout"] is None:
         return list(range(len(labels)))
     classes, is_stratified = [member["class"] for member in receipt["members"]], receipt["holdout"].get("stratified")
-    # Of two classes the receipt names the one whose code is 1.
-    codes = {name: place + (len(classes) == 1) for place, name in enumerate(classes)}
-    strata = [codes.get(label, 0) * bool(is_stratified) for label in labels]
+    # Of two classes the receipt names the one whose code is 1. Of more it names all.
+    is_one = len(classes) == 1
+    code = lambda label: int(label == classes[0]) if is_one else classes.index(label)
+    strata = [code(label) if is_stratified else 0 for label in labels]
     to_come = [strata.count(stratum) for stratum in range(max(strata) + 1)]
     # Rust rounds halves up and Python rounds halves to even.
-    up_to = lambda count: int(receipt["holdout"]["share"] * count + 0.5)
+    up_to = lambda count: int(share := receipt["holdout"]["share"] * count) + (share % 1 >= 0.5)
     sums = [sum(to_come[:stratum]) for stratum in range(len(to_come) + 1)]
     wanted = [up_to(after) - up_to(before) for before, after in zip(sums, sums[1:])]
     if is_stratified:

@@ -181,10 +181,7 @@ async fn compare(
         ("learners", (!learners.is_empty()).then(|| json!(learners))),
         ("folds", command.folds.map(Value::from)),
         ("holdout", command.holdout.map(Value::from)),
-        (
-            "stratify",
-            command.stratify.then_some(true).map(Value::from),
-        ),
+        ("stratify", command.stratify.then_some(Value::Bool(true))),
         ("seed", command.seed.map(Value::from)),
     ] {
         if let Some(value) = value {

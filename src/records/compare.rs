@@ -136,12 +136,8 @@ impl CompareSpec {
         TrainSpec {
             learner: learner.clone(),
             stop: self.stop.clone(),
-            trace: false,
-            holdout: None,
-            stratify: false,
             multiclass: self.multiclass,
-            classes: None,
-            warm_start: None,
+            ..TrainSpec::of_defaults(&learner.name)
         }
     }
 

@@ -90,11 +90,14 @@ impl Names {
     /// # Errors
     /// A label that the model does not know.
     pub fn recoding(&self, given: &Self, occurs: &[bool]) -> Result<Recoding, String> {
-        let Some(given) = &given.classes else {
-            return Ok(Recoding::default());
-        };
         let plain = Classes::plain();
         let own = self.classes.as_ref().unwrap_or(&plain);
+        let given = match &given.classes {
+            Some(given) => given,
+            // Labels without names are 1 and -1, which the two classes of any model read.
+            None if own.count() <= 2 => return Ok(Recoding::default()),
+            None => &plain,
+        };
         own.recoding(given, |code| occurs.get(code as usize) == Some(&true))
     }
 

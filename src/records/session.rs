@@ -14,8 +14,22 @@ use super::owner::Owner;
 use super::time::Timestamp;
 use super::train::{LearnerSpec, StopSpec, is_false};
 
-/// The most weights of a session whose classes join: features times classes.
+/// The most weights of a session of more than two classes: features times classes.
 pub const MODEL_ENTRIES_MAX: u64 = 1 << 24;
+
+/// Checks that a session may have so many classes of `n` features.
+///
+/// # Errors
+/// Too many weights, with the limit.
+pub fn check_entries(classes: usize, n: u64) -> Result<(), String> {
+    let entries = (classes as u64).saturating_mul(n);
+    match classes > 2 && entries > MODEL_ENTRIES_MAX {
+        false => Ok(()),
+        true => Err(format!(
+            "{classes} classes of {n} features have {entries} weights, more than model_entries_max: {MODEL_ENTRIES_MAX}"
+        )),
+    }
+}
 
 /// The request of a session. With the examples, it suffices to repeat the training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -68,7 +68,7 @@ impl StatedClasses {
                 "{name:?} stands for a missing label, so no class can have this name."
             ));
         }
-        match Classes::of_names(names) {
+        match Classes::of_labels(names) {
             Some(classes) if classes.overlap() => {
                 Err("Two names read the same labels; each class has a name of its own.".to_owned())
             }

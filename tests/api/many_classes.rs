@@ -595,10 +595,9 @@ async fn data_with_some_of_the_classes_belong_to_all() {
     let sent = service
         .post_as(&format!("{evaluate}?labels=class"), "text/csv", rows)
         .await;
-    assert_eq!(
-        found.json()["confusion"],
-        sent.expect(200).json()["confusion"]
-    );
+    let matrix = json!([[1, 1, 0], [0, 0, 0], [0, 0, 0]]);
+    assert_eq!(found.json()["confusion"], matrix);
+    assert_eq!(sent.expect(200).json()["confusion"], matrix);
     let answer = service.post_json("/v1/learners/perceptron/train", &stored);
     let members = answer.await.expect(200).json()["result"]["members"].clone();
     assert_eq!(members.as_array().unwrap().len(), 3);
@@ -698,4 +697,228 @@ async fn odd_classes_are_learnt_or_refused_with_a_remedy() {
         let answered = [200, 400, 422].contains(&answer.status.as_u16());
         assert!(answered, "{language}: {}", answer.text());
     }
+}
+
+/// One class of a stored dataset against all others equals the same choice for the table itself, in every task.
+#[tokio::test]
+async fn one_class_of_a_stored_dataset_is_told_from_the_others() {
+    let service = Service::start().await;
+    let dataset = service
+        .post_as("/v1/datasets?labels=class", CSV, TABLE)
+        .await
+        .expect(201)
+        .id();
+    for learner in ["perceptron", "pocket"] {
+        let path = format!("/v1/learners/{learner}/train?labels=class&positive=a&seed=1");
+        let sent = service.post_as(&path, CSV, TABLE).await.expect(200).json();
+        let by_query = format!("/v1/learners/{learner}/train?positive=a&seed=1");
+        let by_query = service
+            .post_json(&by_query, &json!({"dataset": dataset}))
+            .await;
+        let by_query = by_query.expect(200).json();
+        let in_body = json!({"dataset": {"id": dataset, "positive": "a", "assume": "independent"}});
+        let path = format!("/v1/learners/{learner}/train?seed=1");
+        let in_body = service.post_json(&path, &in_body).await.expect(200).json();
+        for member in ["hypothesis", "mistakes", "training"] {
+            assert_eq!(
+                by_query["result"][member], sent["result"][member],
+                "{learner}"
+            );
+            assert_eq!(
+                in_body["result"][member], sent["result"][member],
+                "{learner}"
+            );
+        }
+        let file = service
+            .get(&format!("/v1/models/{}", model(&by_query)))
+            .await;
+        let own = service.get(&format!("/v1/models/{}", model(&sent))).await;
+        assert_eq!(
+            file.expect(200).json()["classes"],
+            own.expect(200).json()["classes"]
+        );
+    }
+    let data = json!({"dataset": {"id": dataset, "positive": "c"}});
+    let job = service.run(&json!({"separability": {"data": data}})).await;
+    assert_eq!(job["result"]["separable"], true, "{job}");
+    let job = service
+        .run(&json!({"maximum_margin": {"data": data}}))
+        .await;
+    assert_eq!(job["status"], "succeeded", "{job}");
+    let grid = json!({"grid": {"train": {"learner": {"name": "pocket"}, "data": data,
+        "stop": {"max_passes": 3}}, "over": {"seed": [1, 2]}}});
+    assert_eq!(service.run(&grid).await["status"], "succeeded");
+    let train = "/v1/learners/perceptron/train";
+    for (query, data, detail) in [
+        (
+            "",
+            json!({"dataset": {"id": dataset, "positive": "d"}}),
+            "`a`",
+        ),
+        (
+            "?positive=b",
+            json!({"dataset": {"id": dataset, "positive": "c"}}),
+            "state it once",
+        ),
+        (
+            "?classes=a,b,c",
+            json!({"dataset": {"id": dataset, "positive": "c"}}),
+            "leave `positive` out",
+        ),
+        (
+            "?multiclass=joint",
+            json!({"dataset": {"id": dataset, "positive": "c"}}),
+            "leave multiclass out",
+        ),
+    ] {
+        let answer = service.post_json(&format!("{train}{query}"), &data).await;
+        assert!(
+            (400..=422).contains(&answer.status.as_u16()),
+            "{}",
+            answer.text()
+        );
+        assert!(answer.text().contains(detail), "{}", answer.text());
+    }
+}
+
+/// The trainings of a grid have the classes that it lists, and vary the way in which they learn.
+#[tokio::test]
+async fn grids_list_classes_and_vary_multiclass() {
+    let service = Service::start().await;
+    let dataset = service
+        .post_as("/v1/datasets?labels=class", CSV, TABLE)
+        .await
+        .expect(201)
+        .id();
+    let grid = |classes: Value| {
+        json!({"grid": {"train": {"learner": {"name": "perceptron"}, "classes": classes, "data": {"dataset": dataset},
+            "seed": 1, "stop": {"max_passes": 9}}, "over": {"multiclass": ["one-vs-rest", "joint"]}}})
+    };
+    let job = service.run(&grid(json!(["c", "a", "b"]))).await;
+    let trainings = job["result"]["trainings"].as_array().unwrap().clone();
+    assert_eq!(trainings.len(), 2, "{job}");
+    let mut mistakes = Vec::new();
+    for training in trainings {
+        let path = format!("/v1/jobs/{}", training["job"].as_str().unwrap());
+        let result = service.get(&path).await.expect(200).json()["result"].take();
+        let members = result["members"].as_array().unwrap().iter();
+        let classes: Vec<_> = members.map(|member| &member["class"]).collect();
+        assert_eq!(classes, ["c", "a", "b"]);
+        mistakes.push(result["members"].to_string());
+    }
+    assert_ne!(mistakes[0], mistakes[1]);
+    let answer = service.post_json("/v1/jobs", &grid(json!(["a"]))).await;
+    assert_eq!(answer.problem(400), "out-of-range");
+    let generated = json!({"generated": {"n": 5, "count": 90, "target": {"binary_weights": {}},
+        "sampling": "uniform"}});
+    let path = "/v1/learners/perceptron/train?classes=a,b,c";
+    let answer = service.post_json(path, &generated).await;
+    assert_eq!(answer.problem(400), "out-of-range");
+    assert!(
+        answer.text().contains("leave `classes` out"),
+        "{}",
+        answer.text()
+    );
+}
+
+/// Labels 1 and -1 without names are no classes of a model or a list of three.
+#[tokio::test]
+async fn labels_without_names_are_none_of_many_classes() {
+    let service = Service::start().await;
+    let trained = trained(&service, "perceptron", "").await;
+    let model = model(&trained);
+    let generated = json!({"generated": {"n": 3, "count": 20, "target": {"threshold": {}},
+        "sampling": "uniform"}});
+    let packed = json!({"packed": {"n": 3, "rows": "oEA=", "labels": "gA=="}});
+    let stored = service
+        .post_json("/v1/datasets", &json!({"data": generated}))
+        .await;
+    let stored = json!({"dataset": stored.expect(201).id()});
+    let train = "/v1/learners/perceptron/train";
+    for data in [&generated, &packed, &stored] {
+        for query in ["classes=a,b,c".to_owned(), format!("warm_start={model}")] {
+            let answer = service.post_json(&format!("{train}?{query}"), data).await;
+            assert!(
+                (400..=422).contains(&answer.status.as_u16()),
+                "{query} {data}: {}",
+                answer.text()
+            );
+        }
+        let evaluate = json!({"evaluate": {"model": model, "data": data}});
+        let answer = service.post_json("/v1/jobs", &evaluate).await;
+        assert_eq!(answer.problem(422), "wrong-data", "{data}");
+    }
+    for data in [&packed, &stored] {
+        let answer = service
+            .post_json(&format!("/v1/models/{model}/evaluate"), data)
+            .await;
+        assert_eq!(answer.problem(422), "wrong-data", "{data}");
+    }
+    let open = json!({"learner": {"name": "perceptron"}, "n": 3, "classes": "open"});
+    let opened = service.post_json("/v1/sessions", &open).await.expect(201);
+    let path = format!("/v1/sessions/{}", opened.id());
+    let answer = service
+        .post_json(&format!("{path}/examples"), &packed)
+        .await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    assert_eq!(service.get(&path).await.expect(200).json()["position"], 0);
+}
+
+/// A session of many classes and features is refused before its weights are made.
+#[tokio::test]
+async fn session_of_too_many_weights_is_refused_at_once() {
+    let service = Service::start().await;
+    let classes: Vec<String> = (0..4096).map(|at| format!("k{at}")).collect();
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 1_048_576, "classes": classes});
+    let answer = service.post_json("/v1/sessions", &asked).await;
+    assert!((400..=422).contains(&answer.status.as_u16()));
+    assert!(
+        answer.text().contains("model_entries_max"),
+        "{}",
+        answer.text()
+    );
+}
+
+/// Tasks of two classes refuse more, declarations are refuted by any two labels of a row, and names have no blanks
+/// around them.
+#[tokio::test]
+async fn three_classes_are_told_apart_wherever_labels_are_read() {
+    let service = Service::start().await;
+    let dataset = service
+        .post_as("/v1/datasets", CSV, TABLE)
+        .await
+        .expect(201)
+        .id();
+    let by_id = json!({"dataset": dataset});
+    for task in ["version_space", "separability", "maximum_margin"] {
+        let answer = service
+            .post_json("/v1/jobs", &json!({task: {"data": by_id}}))
+            .await;
+        assert_eq!(answer.problem(422), "wrong-data", "{task}");
+    }
+    let mut rows = "class,f,g\n".to_owned();
+    for (at, class) in ["a", "b", "c"].into_iter().cycle().take(24).enumerate() {
+        rows += &format!("{class},{},{}\n", at % 2, at / 2 % 2);
+    }
+    let path = "/v1/learners/perceptron/train?assume=uniform&holdout=0.3&seed=1";
+    let result = service.post_as(path, CSV, rows).await.expect(200).json()["result"].take();
+    assert_eq!(result["certificates"], json!([]), "{result}");
+    assert!(
+        result["certificates_withheld"]
+            .to_string()
+            .contains("rows with both labels")
+    );
+    let path = "/v1/learners/perceptron/train?labels=class&classes=a,%20b,%20c";
+    let job = service.post_as(path, CSV, TABLE).await.expect(200).json();
+    let file = service.get(&format!("/v1/models/{}", model(&job))).await;
+    assert_eq!(file.expect(200).json()["classes"], json!(["a", "b", "c"]));
+    let numbers = "class,a,b,c\n2,1,0,0\nx,0,1,0\n1,0,0,1\n";
+    let stored = service
+        .post_as("/v1/datasets", CSV, numbers)
+        .await
+        .expect(201)
+        .id();
+    let page = format!("/v1/datasets/{stored}/examples?format=libsvm");
+    let text = service.get(&page).await.expect(200).text().to_owned();
+    assert_eq!(text, "2 1:1\nx 2:1\n1 3:1\n");
 }

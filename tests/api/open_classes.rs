@@ -419,3 +419,71 @@ async fn open_classes_are_bounded_by_the_weights_of_a_model() {
         answer.text()
     );
 }
+
+/// Raw rows of an encoded session keep their own labels, whether they come in one body or one by one.
+#[tokio::test]
+async fn rows_of_an_encoding_join_by_their_own_labels() {
+    let service = Service::start().await;
+    let encoding = json!({"columns": [
+        {"name": "colour", "kind": "nominal", "values": ["red", "blue"]},
+        {"name": "size", "kind": "nominal", "values": ["s", "l"]}]});
+    let asked = json!({"learner": {"name": "perceptron"}, "encoding": encoding, "classes": "open", "seed": 1});
+    let rows = [
+        "red,s,a", "blue,s,b", "red,l,c", "blue,l,a", "red,s,a", "blue,s,b",
+    ]
+    .map(|row| {
+        let cells: Vec<&str> = row.split(',').collect();
+        json!({"colour": cells[0], "size": cells[1], "y": cells[2]}).to_string() + "\n"
+    });
+    let mut sessions = Vec::new();
+    for parts in [1, rows.len()] {
+        let path = opened(&service, &asked).await;
+        for part in rows.chunks(rows.len() / parts) {
+            let examples = format!("{path}/examples");
+            service
+                .post_as(&examples, NDJSON, part.concat())
+                .await
+                .expect(200);
+        }
+        let session = service.get(&path).await.expect(200).json();
+        assert_eq!(session["classes"], json!(["a", "b", "c"]));
+        sessions.push([session["hypothesis"].clone(), session["mistakes"].clone()]);
+    }
+    assert_eq!(sessions[0], sessions[1]);
+}
+
+/// A stored dataset may list its classes in another order than that of their first examples.
+#[tokio::test]
+async fn classes_join_in_the_order_of_their_examples() {
+    let service = Service::start().await;
+    let train = "/v1/learners/perceptron/train?labels=y&seed=1&stop.max_passes=3";
+    let first = "u,v,y\n1,0,a\n0,1,b\n1,1,c\n".to_owned();
+    let model = service
+        .post_as(train, "text/csv", first)
+        .await
+        .expect(200)
+        .json();
+    let model = model["result"]["model"].as_str().unwrap().to_owned();
+    let rows = "u,v,y\n1,1,c\n1,0,a\n0,1,b\n1,1,c\n0,1,b\n1,0,a\n".to_owned();
+    let upload = format!("/v1/datasets?labels=y&encoding={model}");
+    let stored = service
+        .post_as(&upload, "text/csv", rows.clone())
+        .await
+        .expect(201)
+        .json();
+    assert_eq!(stored["classes"], json!(["a", "b", "c"]));
+    let path = format!("{}&classes=open", train.replace("labels=y&", ""));
+    let by_id = json!({"dataset": stored["id"]});
+    let from_dataset = service.post_json(&path, &by_id).await.expect(200).json();
+    let sent = service
+        .post_as(&format!("{train}&classes=open"), "text/csv", rows)
+        .await;
+    let sent = sent.expect(200).json();
+    for member in ["hypothesis", "mistakes", "members", "bound"] {
+        assert_eq!(
+            from_dataset["result"][member], sent["result"][member],
+            "{member}"
+        );
+    }
+    assert_eq!(sent["result"]["members"][0]["class"], "c");
+}

@@ -357,7 +357,7 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
     let (data, classes) = self::data(&joint, &own);
     let cases: [(&str, Change); 10] = [
         ("kept examples", |it| held_out(it).stratified ^= true),
-        ("classes", |it| it.members.swap(0, 1)),
+        ("mistakes", |it| it.members.swap(0, 1)),
         ("kept examples", |it| it.members[1].kept.reverse()),
         ("mistakes", |it| it.members[1].kept.truncate(1)),
         ("mistakes", |it| it.members[2].mistakes += 1),

@@ -339,7 +339,7 @@ def test_compare_trains_the_best_learner(client: halfspace.Client) -> None:
     assert "perceptron" in found._repr_html_()
 
 
-def test_held_out_examples_have_their_share_of_each_class(client: halfspace.Client) -> None:
+def test_stratified_parts_have_their_sizes_and_no_certificate(client: halfspace.Client) -> None:
     X = [[int(bit) for bit in f"{row:07b}"] for row in range(100)]
     y = ["rare" if row % 10 == 3 else "common" for row in range(100)]
     job = client.train(X, y, learner="perceptron", holdout=0.5, stratify=True, seed=1, progress=False)
@@ -347,6 +347,18 @@ def test_held_out_examples_have_their_share_of_each_class(client: halfspace.Clie
     assert "stratify" in (job.result.certificates_withheld or [])[0].reason
     found = client.compare(X, y, learners=["perceptron"], folds=10, stratify=True, seed=1, progress=False)
     assert [fold.examples for fold in found.result.learners[0].folds] == [10] * 10
+
+
+def test_one_class_of_a_stored_dataset_is_told_from_the_others(client: halfspace.Client) -> None:
+    y = ["red", "green", "blue"] * 5
+    X = [[int(name == own) for name in ("red", "green", "blue")] for own in y]
+    dataset = client.dataset(X, y)
+    for learner in ("perceptron", "pocket"):
+        job = client.train(dataset, learner=learner, positive="green", seed=1, progress=False)
+        assert job.result.training and job.result.training.errors == 0
+        assert list(client.get_model(str(job.result.model)).classes or []) in (["green"], [None, "green"], ["", "green"])
+    found = client.compare(dataset, learners=["perceptron", "pocket"], positive="blue", assume="independent", seed=1, progress=False)
+    assert all(learner.unfit is None for learner in found.result.learners)
 
 
 def test_the_queue_and_the_processes_are_typed(client: halfspace.Client) -> None:

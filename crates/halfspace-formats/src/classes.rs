@@ -82,6 +82,14 @@ impl Classes {
         }
     }
 
+    /// Several classes with the names of these labels, spelled as the labels of data are: without blanks around them,
+    /// and numbers in their shortest form.
+    pub fn of_labels(labels: impl IntoIterator<Item = String>) -> Option<Self> {
+        let spelled = |label: String| String::from_utf8(canonical(label.as_bytes()).0);
+        let names = labels.into_iter().map(spelled);
+        Self::of_names(names.collect::<Result<Vec<_>, _>>().ok()?)
+    }
+
     /// The classes of these codes, or `None` if there are none.
     pub fn of_names(names: impl IntoIterator<Item = String>) -> Option<Self> {
         Self::try_from(names.into_iter().map(Some).collect::<Vec<_>>()).ok()
@@ -148,6 +156,26 @@ impl Classes {
     /// The name of the label -1 of two classes, unless this is the label of every other value.
     pub fn negative(&self) -> Option<&str> {
         self.first.as_deref()
+    }
+
+    /// One of these classes against all others.
+    ///
+    /// # Errors
+    /// A label that is none of these classes.
+    pub fn one_of(&self, label: &str) -> Result<Self, String> {
+        let code = self.read(label.as_bytes()).map_err(|fault| fault.detail)?;
+        let names: Vec<Option<&str>> = self.each().collect();
+        let negative = match names.as_slice() {
+            [one, other] => [other, one][code as usize].map(str::to_owned),
+            _ => None,
+        };
+        match names[code as usize] {
+            Some(positive) => Ok(Self::new(negative, positive.to_owned())),
+            None => Err(format!(
+                "{} is one of the labels whose names are lost.",
+                excerpt(label.as_bytes())
+            )),
+        }
     }
 
     /// These classes, followed by those of `given` that are not among them. The spelling alone decides.

@@ -16,16 +16,18 @@ fn stream(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(z ^ (z >> 31))
 }
 
-/// The rows for the learner and the held-out rows, or `None` if one of them would be empty. `strata` has the class of
-/// each row if each class has its share of the held-out rows, otherwise 0.
+/// The rows for the learner and the held-out rows, or `None` if one of them would be empty. With the class of each row,
+/// each class has its share of the held-out rows, and at least one of its rows remains for the learner.
 pub fn split(
     share: f64,
-    strata: &[usize],
-    is_stratified: bool,
+    examples: usize,
+    classes: Option<Vec<usize>>,
     seed: u64,
 ) -> Option<[Vec<u64>; 2]> {
-    let mut to_come = vec![0; strata.iter().max()? + 1];
-    for stratum in strata {
+    let kept = u64::from(classes.is_some());
+    let strata = classes.unwrap_or_else(|| vec![0; examples]);
+    let mut to_come = vec![0_u64; strata.iter().max()? + 1];
+    for stratum in &strata {
         to_come[*stratum] += 1;
     }
     let up_to = |examples: u64| (share * examples as f64).round() as u64;
@@ -33,16 +35,11 @@ pub fn split(
     let wanted = to_come.iter().map(|&examples| {
         let wanted = up_to(before + examples) - up_to(before);
         before += examples;
-        // One example of each class remains for the learner.
-        wanted.min(if is_stratified {
-            examples.saturating_sub(1)
-        } else {
-            examples
-        })
+        wanted.min(examples.saturating_sub(kept))
     });
     let mut wanted: Vec<u64> = wanted.collect();
     let mut random = stream(seed, HOLDOUT);
-    let (shown, held_out) = (0..).zip(strata).partition::<Vec<_>, _>(|(_, stratum)| {
+    let (shown, held_out) = (0..).zip(&strata).partition::<Vec<_>, _>(|(_, stratum)| {
         let (to_come, wanted) = (&mut to_come[**stratum], &mut wanted[**stratum]);
         let is_shown = random.random_range(0..*to_come) >= *wanted;
         *to_come -= 1;

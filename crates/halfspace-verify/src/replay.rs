@@ -1,9 +1,10 @@
 //! Replays a receipt and compares the results with it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, digest};
+use halfspace_formats::{Classes, digest, occurring};
 
 use crate::committee::Committee;
 use crate::examples::{Example, class, example, is_real};
@@ -61,10 +62,14 @@ fn compare(
         check("data digest", same(found, stated.clone()))?;
     }
     let holdout = receipt.holdout.as_ref();
+    let data = &*match read_by(receipt, data, classes) {
+        Ok(data) => data,
+        Err(unknown) => return check("classes", Err(unknown)),
+    };
+    check("classes", Ok(names(receipt).join(", ")))?;
     let Some([shown, held_out]) = parts(receipt, data) else {
         return check("holdout", Err("one part has no examples".to_owned()));
     };
-    check("classes", class_names(receipt, classes))?;
     check("kept examples", kept_rows(receipt, data, &shown))?;
     let setup = Setup {
         params: &receipt.params,
@@ -108,11 +113,9 @@ fn parts(receipt: &Receipt, data: &Data) -> Option<[Vec<u64>; 2]> {
     let Some(holdout) = &receipt.holdout else {
         return Some([rows.collect(), Vec::new()]);
     };
-    let strata: Vec<usize> = match holdout.stratified {
-        true => rows.map(|row| class(data, row) as usize).collect(),
-        false => vec![0; data.examples()],
-    };
-    split(holdout.share, &strata, holdout.stratified, receipt.seed)
+    let classes = || rows.map(|row| class(data, row) as usize).collect();
+    let classes = holdout.stratified.then(classes);
+    split(holdout.share, data.examples(), classes, receipt.seed)
 }
 
 /// The value, if the receipt states the same one.
@@ -136,28 +139,38 @@ fn order(receipt: &Receipt) -> Result<String, String> {
     same(order.to_owned(), receipt.order.clone())
 }
 
-/// Checks that the rules are those of the classes of the data.
-fn class_names(receipt: &Receipt, classes: Option<&Classes>) -> Result<String, String> {
+/// The classes of the rules.
+fn names(receipt: &Receipt) -> Vec<&str> {
+    let members = receipt.members.iter();
+    members.map(|member| member.class.as_str()).collect()
+}
+
+/// The data with the codes of the receipt's classes. A single rule tells its class from all others.
+///
+/// # Errors
+/// A class of the data that has no rule, or a rule without a class.
+fn read_by<'d>(
+    receipt: &Receipt,
+    data: &'d Data,
+    classes: Option<&Classes>,
+) -> Result<Cow<'d, Data>, String> {
     let plain = Classes::plain();
-    let classes = classes.unwrap_or(&plain);
-    let names: Vec<&str> = match classes.count() {
-        2 if !receipt.open => vec![classes.positive()],
-        _ => classes.each().flatten().collect(),
-    };
-    let stated: Vec<&str> = receipt
-        .members
-        .iter()
-        .map(|member| member.class.as_str())
-        .collect();
-    let list = |names: &[&str]| names.join(", ");
-    match names == stated {
-        true => Ok(list(&names)),
-        false => Err(format!(
-            "the receipt states {}, but the data have {}",
-            list(&stated),
-            list(&names)
-        )),
+    let given = classes.unwrap_or(&plain);
+    let names = names(receipt);
+    if let Some(unknown) = names.iter().find_map(|name| given.one_of(name).err()) {
+        return Err(unknown);
     }
+    let own = match names.as_slice() {
+        [one] if receipt.multiclass.is_none() => Classes::new(None, (*one).to_owned()),
+        names => Classes::of_names(names.iter().map(|name| (*name).to_owned()))
+            .ok_or("the receipt has no rule")?,
+    };
+    let occurs = occurring(data);
+    let codes = own.recoding(given, |code| occurs.get(code as usize) == Some(&true))?;
+    Ok(match codes.is_identity() {
+        true => Cow::Borrowed(data),
+        false => Cow::Owned(codes.of(data.clone())),
+    })
 }
 
 /// Checks that the kept rows ascend and that the learner was shown each of them. Both lists ascend.

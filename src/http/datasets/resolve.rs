@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use halfspace_core::learners::engine::run::StopFlag;
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
+use halfspace_core::learners::sample::examples::{Examples, class_codes};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    Assume, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place, StoredExamples,
-    classes_alone, digest, occurring,
+    Assume, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place,
+    StoredExamples, classes_alone, digest, occurring,
 };
 
 use crate::jobs::{JobSample, JobsError};
@@ -52,6 +53,8 @@ pub struct JobData {
     occurring: Vec<bool>,
     /// See [`Parsed::is_undecided`].
     pub is_undecided: bool,
+    /// Whether the request tells one class from all others.
+    pub is_against_rest: bool,
 }
 
 impl JobData {
@@ -82,6 +85,7 @@ impl JobData {
             sha256: Some(summary.facts.sha256),
             dataset: Some(summary.id),
             is_undecided: false,
+            is_against_rest: false,
         }
     }
 
@@ -98,6 +102,7 @@ impl JobData {
             sha256,
             dataset: None,
             is_undecided: parsed.is_undecided,
+            is_against_rest: false,
         }
     }
 
@@ -118,6 +123,54 @@ impl JobData {
         self.sha256 = Some(hex::encode(digest(&data, Some(&classes))));
         self.spec.names.classes = Some(classes);
         self.sample = Some(data.into());
+        Ok(())
+    }
+
+    /// Tells one class from all others. `pointer` is the place of the data in the body.
+    fn against_the_rest(mut self, positive: &str, pointer: &str) -> Result<Self, Problem> {
+        let plain = Classes::plain();
+        let classes = self.spec.names.classes.as_ref().unwrap_or(&plain);
+        let one = classes.one_of(positive).map_err(|detail| {
+            let field = FieldError::at_pointer(format!("{pointer}/dataset"), detail);
+            Problem::at(Code::TABLE_OPTION, field)
+        })?;
+        let one = Names {
+            classes: Some(one),
+            ..Names::default()
+        };
+        self.read_by(&one).map_err(|detail| {
+            Problem::at(Code::TABLE_OPTION, FieldError::at_pointer(pointer, detail))
+        })?;
+        self.is_against_rest = true;
+        Ok(self)
+    }
+
+    /// Orders the classes by their first examples, as they join in a session. Those without examples come last.
+    ///
+    /// # Errors
+    /// An interrupt if the labels cannot be read.
+    pub fn read_in_order(&mut self) -> Result<(), Interrupt> {
+        let (Some(classes), Some(sample)) = (&self.spec.names.classes, &self.sample) else {
+            return Ok(());
+        };
+        let examples: &dyn Examples = match sample {
+            JobSample::Memory(data) => data.as_ref(),
+            JobSample::Stored(examples) => examples.as_ref(),
+        };
+        let Some(order) = first_seen(examples, classes.count())? else {
+            return Ok(());
+        };
+        let names: Vec<&str> = classes.each().flatten().collect();
+        let ordered = order
+            .iter()
+            .filter_map(|code| names.get(*code))
+            .map(|name| (*name).to_owned());
+        let ordered = Names {
+            classes: Classes::of_names(ordered),
+            ..Names::default()
+        };
+        // All names are those of the data.
+        let _ = self.read_by(&ordered);
         Ok(())
     }
 
@@ -149,6 +202,28 @@ impl JobData {
         }
         Ok(())
     }
+}
+
+/// The codes of the classes in the order of their first examples, those without examples last. `None` if this is their
+/// order already.
+fn first_seen(examples: &dyn Examples, classes: usize) -> Result<Option<Vec<usize>>, Interrupt> {
+    let Some(codes) = class_codes(examples)? else {
+        return Ok(None);
+    };
+    let (mut order, mut is_seen) = (Vec::new(), vec![false; classes]);
+    for row in 0..codes.rows() {
+        let code = codes.get(row) as usize;
+        if order.len() == classes {
+            break;
+        }
+        if let Some(is_seen @ false) = is_seen.get_mut(code) {
+            *is_seen = true;
+            order.push(code);
+        }
+    }
+    order.extend((0..classes).filter(|code| !is_seen[*code]));
+    let is_sorted = order.is_sorted();
+    Ok((!is_sorted).then_some(order))
 }
 
 /// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name one.
@@ -185,9 +260,17 @@ pub async fn find_data(
             },
             ..JobData::default()
         }),
-        DataForm::Dataset { id, assume } => {
+        DataForm::Dataset {
+            id,
+            assume,
+            positive,
+        } => {
             let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
-            Ok(JobData::of_dataset(dataset, examples, assume))
+            let data = JobData::of_dataset(dataset, examples, assume);
+            match positive {
+                Some(positive) => data.against_the_rest(&positive, pointer),
+                None => Ok(data),
+            }
         }
     }
 }

@@ -17,7 +17,6 @@ use crate::jobs::{
     ResolveError, resolve, unfit_reason,
 };
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::TrainSpec;
 use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
 
 use crate::http::app_state::App;
@@ -58,11 +57,10 @@ async fn checked_job(
 ) -> Result<NewJob, Problem> {
     let RequestedJob { task, seed, .. } = job;
     let model = find_model(app, &owner, &task, at).await?;
-    let listed = listed_classes(&task, at)?;
-    let label_rule = match (&model, &listed) {
+    let stated = stated_rule(&task, at)?;
+    let label_rule = match (&model, &stated) {
         (Some(model), _) => model.names.label_rule(),
-        (None, Some(names)) => names.label_rule(),
-        (None, None) => LabelRule::New,
+        (None, stated) => stated.clone().unwrap_or(LabelRule::New),
     };
     let pointer = at.data_pointer();
     let (data, sha256, memory) = (job.data, job.sha256, &job.memory);
@@ -70,10 +68,33 @@ async fn checked_job(
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
     check_seconds(app, &task, at)?;
-    let names = model.as_ref().map(|model| model.names.clone()).or(listed);
-    let mut found = match names {
-        None => read_alone(app, found, pointer).await?,
-        Some(names) => read_by(app, found, names, at).await?,
+    if found.is_against_rest && (model.is_some() || stated.is_some()) {
+        let detail = "The classes are named already; leave `positive` out.".to_owned();
+        return Err(of_data(Code::BAD_OPTION, detail, at));
+    }
+    if found.spec.generated.is_some() && stated.is_some() {
+        let detail = "Generated examples have two classes; leave `classes` out.";
+        return Err(wrong_classes(detail.to_owned(), at));
+    }
+    let own = model.as_ref().map(|model| model.names.clone());
+    let classes = own.as_ref().map_or(2, Names::class_count);
+    if found.spec.generated.is_some() && classes > 2 {
+        let detail = format!(
+            "The model tells {classes} classes apart, and generated examples have two; send examples."
+        );
+        return Err(of_data(Code::WRONG_DATA, detail, at));
+    }
+    let mut found = match (own, stated) {
+        (Some(names), _) => read_by(app, found, names, at).await?,
+        (None, Some(LabelRule::Of(classes))) => {
+            let names = Names {
+                classes: Some(classes),
+                ..Names::default()
+            };
+            read_by(app, found, names, at).await?
+        }
+        (None, Some(_)) => read_in_order(app, &owner, found).await?,
+        (None, None) => read_alone(app, found, pointer).await?,
     };
     found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
     let mut spec = JobSpec {
@@ -129,46 +150,50 @@ async fn read_by(
     }
 }
 
-/// The rule by which the classes that a training states read the labels of its data.
+/// Orders the classes by their first examples, for a run whose classes join.
+async fn read_in_order(app: &App, owner: &Owner, mut data: JobData) -> Result<JobData, Problem> {
+    let stored = match &data.sample {
+        Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
+        _ => None,
+    };
+    // The labels of stored examples are read with the rows.
+    let permit = match &stored {
+        Some(_) => Some(app.permits.uploads.take(owner).await?),
+        None => None,
+    };
+    let work = move |_: &_| {
+        let read = data.read_in_order();
+        Ok((data, read))
+    };
+    match (compute(app, permit, work).await?, stored) {
+        ((data, Ok(())), _) => Ok(data),
+        (_, Some(stored)) => Err(JobsError::from(ReadError::of(&stored)).into()),
+        _ => Err(Problem::new(Code::INTERNAL, "The labels cannot be read.")),
+    }
+}
+
+/// The rule by which the classes that the trainings of a task state read the labels of its data.
 ///
 /// # Errors
-/// The stated names are no list of classes.
+/// The stated names are no list of classes, or a model names the classes.
 pub fn stated_rule(task: &TaskSpec, at: &TaskPlace) -> Result<Option<LabelRule>, Problem> {
-    let TaskSpec::Train(TrainSpec {
-        classes: Some(stated),
-        ..
-    }) = task
-    else {
+    let train = match task {
+        TaskSpec::Train(train) => train,
+        TaskSpec::Grid(grid) => &grid.train,
+        _ => return Ok(None),
+    };
+    let Some(stated) = train.classes.clone() else {
         return Ok(None);
     };
-    let rule = stated.clone().label_rule();
+    let rule = match train.warm_start {
+        Some(_) => Err("The model names the classes; leave `classes` out.".to_owned()),
+        None => stated.label_rule(),
+    };
     rule.map(Some).map_err(|detail| wrong_classes(detail, at))
 }
 
 fn wrong_classes(detail: String, at: &TaskPlace) -> Problem {
     Problem::at(Code::OUT_OF_RANGE, at.at("/classes", detail))
-}
-
-/// The classes that a training lists, as the names of a model.
-fn listed_classes(task: &TaskSpec, at: &TaskPlace) -> Result<Option<Names>, Problem> {
-    let TaskSpec::Train(TrainSpec {
-        classes: Some(stated),
-        warm_start,
-        ..
-    }) = task
-    else {
-        return Ok(None);
-    };
-    let listed = match warm_start {
-        Some(_) => Err("The model names the classes; leave `classes` out.".to_owned()),
-        None => stated.clone().listed(),
-    };
-    let named = |classes| Names {
-        classes: Some(classes),
-        ..Names::default()
-    };
-    let listed = listed.map_err(|detail| wrong_classes(detail, at))?;
-    Ok(listed.map(named))
 }
 
 /// Sets the options for reading data for a stored model. Its classes read the labels, and if the format leaves the
@@ -437,7 +462,9 @@ fn unfit(error: TaskError, at: &TaskPlace) -> Problem {
             let field = at.learner_parameter(&error.name, error.detail);
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
-        TaskError::Holdout(detail) => Problem::at(Code::WRONG_DATA, at.field("holdout", detail)),
+        TaskError::Holdout { field, detail } => {
+            Problem::at(Code::WRONG_DATA, at.field(field, detail))
+        }
         TaskError::Unread(_) => Problem::new(Code::INTERNAL, summary),
         TaskError::TooLarge { .. } => Problem::new(Code::TOO_LARGE, summary),
     }

@@ -160,7 +160,13 @@ pub fn examples(form: DataForm, purpose: ExamplesUse) -> Result<RequestExamples,
             Err(Problem::new(Code::BAD_OPTION, detail))
         }
         DataForm::Sample { parsed, assume } => Ok(RequestExamples::Sent(Box::new(parsed), assume)),
-        DataForm::Dataset { id, assume } => Ok(RequestExamples::Stored(id, assume)),
+        DataForm::Dataset {
+            positive: Some(_), ..
+        } => {
+            let detail = "The model names the classes; leave `positive` out.";
+            Err(Problem::new(Code::BAD_OPTION, detail))
+        }
+        DataForm::Dataset { id, assume, .. } => Ok(RequestExamples::Stored(id, assume)),
         DataForm::Rows(_) | DataForm::Generated(_) => {
             let detail =
                 "Only jobs draw generated data. Send examples, or use the task `evaluate`.";

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
-use crate::records::session::{SessionRecord, SessionSpec, SessionTally};
+use crate::records::session::{SessionRecord, SessionSpec, SessionTally, check_entries};
 use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, ModelSummary, Owner, Page, SessionId, Slice};
 use crate::storage::{Store, StoreError};
@@ -107,6 +107,10 @@ impl Sessions {
         spec: SessionSpec,
         key: Option<&KeyClaim>,
     ) -> Result<SessionRecord, SessionError> {
+        check_entries(spec.names.class_count(), spec.n).map_err(|detail| ResolveError::Field {
+            field: "classes",
+            detail,
+        })?;
         let checked = plan(&spec)?;
         let memory = self.memory_of_session()?;
         let checked = self.computing.compute(&memory, move |memory, _| {

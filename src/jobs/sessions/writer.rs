@@ -12,7 +12,7 @@ use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
-use crate::records::session::{LogEntry, MODEL_ENTRIES_MAX, SessionAppend, SessionTally};
+use crate::records::session::{LogEntry, SessionAppend, SessionTally, check_entries};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
@@ -222,6 +222,10 @@ fn named<'a>(
         Some(given) if live.record.spec.open => {
             Some(joined(own.classes.as_ref(), given, live.record.spec.n)?)
         }
+        None if live.record.spec.open => {
+            let detail = "packed labels have no names; each example needs the name of its class";
+            return Err(TaskError::WrongData(detail.to_owned()));
+        }
         _ => None,
     };
     let joined = joined.map(|classes| Names {
@@ -251,12 +255,8 @@ fn joined(own: Option<&Classes>, given: &Classes, n: u64) -> Result<Classes, Tas
             format!("the labels have {count} values, more than classes_max: {CLASSES_MAX}");
         return Err(TaskError::WrongData(detail));
     }
-    let entries = (count as u64).saturating_mul(n);
-    if count > known && entries > MODEL_ENTRIES_MAX {
-        let detail = format!(
-            "{count} classes of {n} features have {entries} weights, more than model_entries_max: {MODEL_ENTRIES_MAX}"
-        );
-        return Err(TaskError::WrongData(detail));
+    if count > known {
+        check_entries(count, n).map_err(TaskError::WrongData)?;
     }
     if !is_short(all.each().flatten()) {
         let detail =

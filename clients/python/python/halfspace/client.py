@@ -58,7 +58,7 @@ def storing(X: Any, y: Any, name: str | None, options: dict[str, Any]) -> Call:
 def comparing(dataset: str, learners: Sequence[str | dict[str, Any]] | None, params: dict[str, Any], **members: Any) -> Call:
     """The request that compares learners on stored examples."""
     request = {name: value for name, value in members.items() if value is not None}
-    request["data"] = {"dataset": dataset, **({"assume": params["assume"]} if params.get("assume") else {})}
+    request["data"] = {"dataset": {"id": dataset, **{name: params[name] for name in ("assume", "positive") if params.get(name)}}}
     request["stop"] = {name: value for name, value in params.items() if name in STOP}
     if learners is not None:
         request["learners"] = [{"name": one} if isinstance(one, str) else one for one in learners]
@@ -137,7 +137,7 @@ class Client(Operations):
         *,
         learner: str,
         holdout: float | None = None,
-        stratify: bool = False,
+        stratify: bool | None = None,
         seed: int | None = None,
         trace: bool = True,
         name: str | None = None,
@@ -149,7 +149,7 @@ class Client(Operations):
         `X` and `y` are arrays, frames, lists, a file or a `Dataset`: see `halfspace.data`. `params` are the parameters of the
         learner, of the table and of the stopping conditions.
         """
-        call = training(X, y, learner, params, holdout=holdout, stratify=stratify or None, seed=seed, trace=trace, name=name)
+        call = training(X, y, learner, params, holdout=holdout, stratify=stratify, seed=seed, trace=trace, name=name)
         job: Job[types.TrainResult] = Job(self, self._send(call, types.Job))
         return job.wait(progress)
 
@@ -161,7 +161,7 @@ class Client(Operations):
         learners: Sequence[str | dict[str, Any]] | None = None,
         folds: int | None = None,
         holdout: float | None = None,
-        stratify: bool = False,
+        stratify: bool | None = None,
         seed: int | None = None,
         multiclass: str | None = None,
         progress: bool = True,
@@ -169,7 +169,7 @@ class Client(Operations):
     ) -> Comparison:
         """Trains several learners on the same splits, and the best of them on all examples."""
         dataset = X if isinstance(X, Dataset) else self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify or None, seed=seed, multiclass=multiclass)
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify, seed=seed, multiclass=multiclass)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
@@ -251,14 +251,14 @@ class AsyncClient(AsyncOperations):
         *,
         learner: str,
         holdout: float | None = None,
-        stratify: bool = False,
+        stratify: bool | None = None,
         seed: int | None = None,
         trace: bool = True,
         name: str | None = None,
         **params: Any,
     ) -> types.Job:
         """Trains a learner and waits for the end. See `Client.train`."""
-        return await self._ended(training(X, y, learner, params, holdout=holdout, stratify=stratify or None, seed=seed, trace=trace, name=name))
+        return await self._ended(training(X, y, learner, params, holdout=holdout, stratify=stratify, seed=seed, trace=trace, name=name))
 
     async def compare(
         self,
@@ -268,14 +268,14 @@ class AsyncClient(AsyncOperations):
         learners: Sequence[str | dict[str, Any]] | None = None,
         folds: int | None = None,
         holdout: float | None = None,
-        stratify: bool = False,
+        stratify: bool | None = None,
         seed: int | None = None,
         multiclass: str | None = None,
         **params: Any,
     ) -> types.Job:
         """Compares learners and waits for the end. See `Client.compare`."""
         dataset = await self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify or None, seed=seed, multiclass=multiclass)
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify, seed=seed, multiclass=multiclass)
         return await self._ended(call)
 
     async def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> types.Dataset:

@@ -683,8 +683,7 @@ class CurvePlace(Struct, kw_only=True, omit_defaults=True):
 class Data(Struct, kw_only=True, omit_defaults=True):
     """Data. Exactly one of the properties is present"""
 
-    dataset: str | None = None
-    """The id of a stored dataset"""
+    dataset: str | dict[str, Any] | None = None
 
     generated: GeneratedData | None = None
 
@@ -1409,8 +1408,8 @@ class GridRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains over the product of lists of values. Each training is a part of the job."""
 
     over: dict[str, Any]
-    """Lists of values for fields of the training. The fields are `seed`, `holdout`, `learner.name`, and dotted names
-    below `learner.params` and `stop`.
+    """Lists of values for fields of the training. The fields are `seed`, `holdout`, `stratify`, `multiclass`,
+    `learner.name`, and dotted names below `learner.params` and `stop`.
     """
 
     train: TrainRequest

@@ -15,7 +15,7 @@ use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::data::Data;
-use crate::learners::sample::examples::{Examples, LabelKind};
+use crate::learners::sample::examples::{Examples, LabelKind, MANY_CLASSES};
 
 use super::box_certificate::{self, Exclusion, exclude_binary_weights};
 use super::examples::look;
@@ -42,6 +42,9 @@ pub enum VersionSpaceError {
     /// The examples have no labels.
     #[error("the examples are unlabelled; send labelled or half-space examples")]
     Unlabelled,
+    /// The examples have more than two classes.
+    #[error("{MANY_CLASSES}")]
+    ManyClasses,
     /// The examples are real, but the hypotheses are over bits.
     #[error("the version space needs Boolean examples: values all 0/1 or all -1/1")]
     Real,
@@ -92,6 +95,9 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
     let shape = examples.shape();
     if shape.labels == LabelKind::Unlabelled {
         return Err(VersionSpaceError::Unlabelled);
+    }
+    if shape.labels.has_many_classes() {
+        return Err(VersionSpaceError::ManyClasses);
     }
     if shape.is_real {
         return Err(VersionSpaceError::Real);

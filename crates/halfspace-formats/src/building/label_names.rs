@@ -126,7 +126,7 @@ impl LabelNames {
                 Err(_) if classes.is_plain() => Meaning::Sign(stated(positive)?),
                 _ => {
                     let detail = format!(
-                        "positive={positive} contradicts the model or session, whose class {} has the label +1; leave \
+                        "positive={positive} contradicts the named classes, of which {} has the label +1; leave \
                          `positive` out.",
                         excerpt(classes.positive().as_bytes())
                     );
@@ -136,7 +136,8 @@ impl LabelNames {
             (LabelRule::Of(classes), None) => Meaning::Known(classes.clone()),
             (LabelRule::Open, None) => Meaning::Each,
             (LabelRule::Open, Some(_)) => {
-                let detail = "The session makes each value of the labels a class (classes=open); leave `positive` out.";
+                let detail =
+                    "classes=open makes each value of the labels a class; leave `positive` out.";
                 return Err(Fault::new(FormatErrorKind::TableOption, detail));
             }
             (LabelRule::New | LabelRule::Later, Some(positive)) => {

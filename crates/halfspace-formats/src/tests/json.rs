@@ -650,6 +650,7 @@ fn dataset_form_is_a_name_without_a_lookup() {
     let named = |assume| DataForm::Dataset {
         id: "ds_anything".to_owned(),
         assume,
+        positive: None,
     };
     let body = r#"{"dataset": "ds_anything"}"#;
     assert_eq!(form(body), Ok(named(None)));
@@ -659,6 +660,22 @@ fn dataset_form_is_a_name_without_a_lookup() {
         ..Options::default()
     };
     assert_eq!(read(&assuming), Ok(named(Some(Assume::Reflected))));
+    let beside = r#"{"dataset": {"assume": "reflected", "id": "ds_anything", "positive": "red"}}"#;
+    let declared = DataForm::Dataset {
+        id: "ds_anything".to_owned(),
+        assume: Some(Assume::Reflected),
+        positive: Some("red".to_owned()),
+    };
+    assert_eq!(form(beside), Ok(declared));
+    let contradicting = Options {
+        assume: Some(Assume::Independent),
+        ..Options::default()
+    };
+    let error = crate::read(Format::Json, beside.as_bytes(), &contradicting);
+    assert_eq!(
+        error.expect_err("two origins").kind,
+        FormatErrorKind::BadOption
+    );
     // A dataset has its own n.
     let counting = Options {
         n: Some(3),
@@ -675,7 +692,11 @@ fn dataset_form_is_a_name_without_a_lookup() {
     for bad in [
         r#"{"dataset": 7}"#,
         r#"{"dataset": null}"#,
-        r#"{"dataset": {"id": "ds_x"}}"#,
+        r#"{"dataset": {"positive": "red"}}"#,
+        r#"{"dataset": {"id": "ds_x", "assume": "sure"}}"#,
+        r#"{"dataset": {"id": "ds_x", "positive": 1}}"#,
+        r#"{"dataset": {"id": "ds_x", "name": "x"}}"#,
+        r#"{"dataset": "ds_x", "dataset": "ds_y"}"#,
         r#"{"dataset": "ds_x", "assume": "uniform"}"#,
     ] {
         assert_eq!(

@@ -333,10 +333,16 @@ fn holdout_of_generated_examples_is_that_of_stored_ones() {
         ..task.clone()
     };
     let refused = check(&ending, Input::Generated(&endless), 1 << 20);
-    assert!(matches!(refused, Err(TaskError::Holdout(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(TaskError::Holdout { .. })),
+        "{refused:?}"
+    );
     let one = plan(Some(1), Sampling::Uniform);
     let refused = check(&task, Input::Generated(&one), 1 << 20);
-    assert!(matches!(refused, Err(TaskError::Holdout(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(TaskError::Holdout { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

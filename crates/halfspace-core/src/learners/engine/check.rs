@@ -30,13 +30,13 @@ pub fn check_accepted(
 ) -> Result<(), TaskError> {
     check_data(task, input)?;
     check_parts(task, input)?;
-    check_open(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
         let limit = state_bytes_max;
         return Err(TaskError::TooLarge { needed, limit });
     }
     build(task, input)?;
+    check_open(task, input)?;
     // The learner's own check comes last, because it may read all examples.
     match task.entry.check {
         Some(check) => check(&task.parameters, input),
@@ -44,17 +44,24 @@ pub fn check_accepted(
     }
 }
 
-/// Checks that both parts of a hold-out have examples, and that rows read out of order can be numbered.
+/// Checks that both parts of a hold-out have examples, each with its share of every class if asked, and that rows read
+/// out of order can be numbered.
 fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     check_stratify(task, input)?;
     if let Some(held_out) = task.holdout {
         let Some(examples) = input.examples() else {
             let detail = "a holdout needs limited data; set a count for the generated data";
-            return Err(TaskError::Holdout(detail.to_owned()));
+            return Err(TaskError::Holdout {
+                field: "holdout",
+                detail: detail.to_owned(),
+            });
         };
-        // If the labels cannot be read now, the run tells why.
-        if holdout(task, input) == Ok(None) {
-            return Err(TaskError::Holdout(match held_out {
+        if holdout(task, input).map_err(TaskError::Unread)?.is_none() {
+            let detail = match held_out {
+                HeldOut::Share(share) if task.stratify => format!(
+                    "the share {share} of each class, rounded, leaves one part without examples, because one example \
+                     of each class remains for the learner"
+                ),
                 HeldOut::Share(share) => format!(
                     "the share {share} of {examples} examples, rounded, leaves one part without \
                      examples"
@@ -62,7 +69,9 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
                 HeldOut::Fold { folds, .. } => {
                     format!("{folds} folds of {examples} examples leave a fold without examples")
                 }
-            }));
+            };
+            let field = "holdout";
+            return Err(TaskError::Holdout { field, detail });
         }
     }
     if task.holdout.is_some() || task_order(task, input) == Ok(Some(Order::Shuffled)) {
@@ -84,9 +93,10 @@ fn check_stratify(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         }
         Input::Sample { .. } => return Ok(()),
     };
-    Err(TaskError::Holdout(format!(
-        "{detail}, or leave stratify out"
-    )))
+    Err(TaskError::Holdout {
+        field: "stratify",
+        detail: format!("{detail}, or leave stratify out"),
+    })
 }
 
 /// Checks that a run whose classes join when they appear reads the examples in their order, as a session does.

@@ -4,21 +4,23 @@
 //! class in a tie. How the members learn is the [`Multiclass`] of the task:
 //!
 //! - One against the rest: every example is shown to every member, which learns from it whenever its own decision is
-//!   wrong, even if the committee is right. This works with any learner whose rule is a [`MemberRule`].
+//!   wrong, even if the committee is right. This works with any learner whose rule is a
+//!   [`MemberRule`](crate::learners::engine::rule::MemberRule).
 //!   R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
 //! - Jointly: when the committee is wrong, the member of the true class gains the example, and the one that was
-//!   predicted loses it. The members must have a [`MemberRule::additive_step`]. This is Kesler's construction.
+//!   predicted loses it. The members must have an
+//!   [additive step](crate::learners::engine::rule::MemberRule::additive_step). This is Kesler's construction.
 //!   K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems", JMLR 3 (2003) 951-991.
 
-use std::mem;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::learners::engine::bound::{Bound, MemberOutcome};
+use crate::learners::engine::member::{Joining, Member, member};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::{Learnt, Update};
@@ -48,7 +50,8 @@ pub struct Committee {
     order: Order,
     /// The weights of the members, if they are kept in lockstep. None before the first row.
     lockstep: Option<Option<Lockstep>>,
-    /// The factor of a positive example in an update, see [`MemberRule::additive_step`].
+    /// The factor of a positive example in an update, see
+    /// [`additive_step`](crate::learners::engine::rule::MemberRule::additive_step).
     step: Option<f64>,
     /// Whether each member decided for its class on the present row.
     positive: Vec<bool>,
@@ -61,85 +64,34 @@ pub struct Committee {
     presented: u64,
 }
 
-/// The classes of a committee whose members join when the first examples of their classes are read.
-pub struct Joining {
-    /// The next member, which hears of all examples so that its average is over all of them.
-    next: Member,
-    build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
-    /// The number of members at the end of the run. Those of classes that it never saw have their first hypothesis.
-    classes: usize,
-}
-
-impl Joining {
-    /// No class yet of a run with at least so many classes. `build` makes each member after the first, before its first
-    /// example.
-    pub fn new(
-        first: Box<dyn Rule>,
-        build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
-        classes: usize,
-    ) -> Self {
-        Self {
-            next: Member::new(first, 0),
-            build,
-            classes,
-        }
-    }
-
-    /// The next member, after `presented` examples, of which those before row `heard` are in the present block.
-    fn next(&mut self, presented: u64, heard: usize) -> Member {
-        let mut after = Member::new((self.build)(), heard);
-        // The limit of a member without weights is that of all others.
-        let _ = after.rule().map(|rule| rule.presented(presented));
-        mem::replace(&mut self.next, after)
-    }
-}
-
-/// The rule of one class, and its own counts.
-struct Member {
-    /// A [`MemberRule`].
-    rule: Box<dyn Rule>,
-    mistakes: u64,
-    updates: u64,
-    /// The rule has heard of the rows of the present block before this one.
-    heard: usize,
-}
-
-impl Member {
-    fn new(rule: Box<dyn Rule>, heard: usize) -> Self {
-        Self {
-            rule,
-            mistakes: 0,
-            updates: 0,
-            heard,
-        }
-    }
-
-    /// Tells the rule that the rows before `row` were shown. Returns the limit that ends the run, if any.
-    fn hear(&mut self, row: usize) -> Option<&'static str> {
-        let examples = row - self.heard;
-        self.heard = row;
-        self.rule()?.presented(examples as u64)
-    }
-
-    fn rule(&mut self) -> Option<&mut dyn MemberRule> {
-        member(&mut self.rule)
-    }
-}
+/// What a learner without committees says about more than two classes.
+pub const OF_TWO: &str = "with these parameters tells no more than two classes apart; `positive` names the one to tell \
+                          from the others";
 
 impl Committee {
-    /// A committee of one rule per class, all built alike. None if they cannot be members that learn like this, or if
-    /// their own mistakes decide the order in which they read the examples.
+    /// A committee of one rule per class, all built alike.
+    ///
+    /// # Errors
+    /// Why they cannot be members that learn like this, as what their learner does.
     pub fn new(
         multiclass: Multiclass,
         mut rules: Vec<Box<dyn Rule>>,
         mut joining: Option<Joining>,
-    ) -> Option<Self> {
+    ) -> Result<Self, &'static str> {
         let next = joining.as_mut().map(|joining| &mut joining.next.rule);
-        let first = member(rules.first_mut().or(next)?)?;
+        let first = rules.first_mut().or(next).and_then(member);
+        let first = first.ok_or(OF_TWO)?;
         let order = first.order();
         let step = first.additive_step();
+        if order == Order::RandomMistake {
+            return Err(
+                "tells no more than two classes apart in this order; set order to cyclic or shuffled",
+            );
+        }
         if multiclass == Multiclass::Joint && step.is_none() {
-            return None;
+            return Err(
+                "with these parameters does not learn many classes jointly; use multiclass=one-vs-rest",
+            );
         }
         let positive = Vec::with_capacity(rules.len());
         let mistaken = vec![0; rules.len()];
@@ -156,7 +108,7 @@ impl Committee {
             joining,
             presented: 0,
         };
-        (order != Order::RandomMistake).then_some(committee)
+        Ok(committee)
     }
 
     /// Whether a row is the first of its class, whose member then joins.
@@ -300,13 +252,6 @@ impl Committee {
             }
         }
         (is_changed, refused)
-    }
-}
-
-fn member(rule: &mut Box<dyn Rule>) -> Option<&mut dyn MemberRule> {
-    match rule.kind() {
-        Kind::Online(rule) => rule.as_member(),
-        Kind::Search(_) => None,
     }
 }
 

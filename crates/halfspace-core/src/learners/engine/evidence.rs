@@ -29,6 +29,7 @@ use crate::learners::engine::even_draws::{RowOrder, ln_population_at_most, ln_so
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::sample::block::BlockFeatures;
+use crate::learners::sample::classes::BlockCodes;
 use crate::learners::sample::examples::{Examples, for_each_rows};
 use crate::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounter};
 
@@ -253,7 +254,7 @@ fn compare(
         bytes.clear();
         row.iter()
             .for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        counter.push(&bytes, is_labelled.then_some(label.into()));
+        counter.push(&bytes, is_labelled.then_some(label));
     });
     if walked?.is_err() {
         return Ok(Err(Broken));
@@ -267,12 +268,12 @@ fn compare(
     )))
 }
 
-/// Passes the words and the label of each of the first `rows` Boolean rows to `see`.
+/// Passes the words and the class code of each of the first `rows` Boolean rows to `see`.
 fn walk(
     data: &dyn Examples,
     rows: usize,
     stop: &StopFlag,
-    mut see: impl FnMut(&[u64], bool),
+    mut see: impl FnMut(&[u64], u32),
 ) -> Result<Result<(), Broken>, Interrupt> {
     let mut words = Vec::new();
     let mut interrupted = None;
@@ -285,10 +286,11 @@ fn walk(
             return ControlFlow::Break(());
         }
         words.resize(bits.words_per_row(), 0);
-        let positives = block.positives();
+        let signs = || BlockCodes::of_signs(block.positives());
+        let codes = block.codes().unwrap_or_else(signs);
         for row in 0..bits.rows().min(rows - first) {
             bits.copy_row(row, &mut words);
-            see(&words, positives >> row & 1 == 1);
+            see(&words, codes.get(row));
         }
         ControlFlow::Continue(())
     })?;

@@ -7,10 +7,10 @@
 //! Rezucha, Development of sampling plans by using sequential (item by item) selection techniques and digital computers
 //! (1962).
 //!
-//! The subset depends only on the seed and on the number of examples, so stored and generated examples give the same
-//! one. If the examples are independent draws of one distribution, so are the remaining ones, and the assumption of the
-//! confidence rules still holds. The parts of a stratified selection are no independent draws, because the labels of
-//! all examples fix how many of each class a part has.
+//! Without classes, the subset depends only on the seed and on the number of examples, so stored and generated examples
+//! give the same one. If the examples are independent draws of one distribution, so are the remaining ones, and the
+//! assumption of the confidence rules still holds. The parts of a stratified selection are no independent draws: the
+//! labels of all examples fix how many of each class a part has.
 
 use std::sync::Arc;
 
@@ -70,13 +70,15 @@ pub enum HoldoutPart {
 }
 
 impl HeldOut {
-    /// The number of examples of each part of a stratum. `before` is the number of examples in the strata before it, so
-    /// that what is rounded in one stratum is made up for in the next.
-    fn sizes(self, examples: u64, before: u64) -> Vec<u64> {
+    /// The number of examples of each part of a stratum, at least `kept` of which a share leaves to the learner.
+    /// `before` is the number of examples in the strata before it, so that what is rounded in one stratum is made up
+    /// for in the next.
+    fn sizes(self, examples: u64, before: u64, kept: u64) -> Vec<u64> {
         match self {
             Self::Share(share) => {
                 let up_to = |examples: u64| (share * examples as f64).round() as u64;
-                let held_out = (up_to(before + examples) - up_to(before)).min(examples);
+                let held_out = up_to(before + examples) - up_to(before);
+                let held_out = held_out.min(examples.saturating_sub(kept));
                 vec![held_out, examples - held_out]
             }
             Self::Fold { folds, .. } => {
@@ -101,7 +103,7 @@ impl Holdout {
     pub fn new(held_out: HeldOut, examples: u64, seed: Seed) -> Option<Self> {
         let whole = Stratum {
             to_come: examples,
-            left: held_out.sizes(examples, 0),
+            left: held_out.sizes(examples, 0, 0),
         };
         Self::of_strata(vec![whole], held_out, None, seed)
     }
@@ -113,12 +115,7 @@ impl Holdout {
         (0..codes.rows()).for_each(|row| counts[codes.get(row) as usize] += 1);
         let mut before = 0;
         let stratum = |count: &u64| {
-            let mut left = held_out.sizes(*count, before);
-            if let (HeldOut::Share(_), [own, rest @ 0]) = (held_out, left.as_mut_slice())
-                && *own > 0
-            {
-                (*own, *rest) = (*own - 1, 1);
-            }
+            let left = held_out.sizes(*count, before, 1);
             before += count;
             Stratum {
                 to_come: *count,

@@ -91,8 +91,8 @@ pub enum TaskError {
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
     /// The examples cannot be split into the requested parts.
-    #[error("{0}")]
-    Holdout(String),
+    #[error("{detail}")]
+    Holdout { field: &'static str, detail: String },
     /// The learner cannot learn one example at a time.
     #[error("{0}")]
     NotOnLine(String),

@@ -18,6 +18,7 @@ pub mod grounds;
 pub mod holdout;
 pub mod input;
 pub mod kept;
+pub mod member;
 pub mod outcome;
 pub(crate) mod parameter_kind;
 pub mod parameters;

@@ -189,7 +189,9 @@ fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
 pub(crate) fn fresh(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
     if task.stratify {
         return Err(
-            "stratify fixes how many examples of each class a part has, so they are no independent draws".into(),
+            "stratify fixes how many examples of each class every part has, so the parts are no \
+             independent draws"
+                .into(),
         );
     }
     input.independent(task.evidence.as_ref())?;

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::learners::engine::committee::{Committee, Joining, Multiclass};
+use crate::learners::engine::committee::{Committee, Multiclass, OF_TWO};
 use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::kept::Kept;
+use crate::learners::engine::member::Joining;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
@@ -172,10 +173,12 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         true => examples.saturating_mul(n.div_ceil(64) * 8),
         false => 0,
     };
-    // A row read out of order takes 4 bytes for its number. A mark for a wrong row takes one bit.
+    // A row read out of order takes 4 bytes for its number. A mark for a wrong row takes one bit, and a class code has
+    // up to 16 of them.
     let is_parted = task.holdout.is_some() && (is_drawn_first || !is_drawn);
     let rows = match order {
         Some(Order::Shuffled) => examples.saturating_mul(4),
+        _ if is_parted && task.stratify => examples.saturating_mul(6),
         _ if is_parted => examples.saturating_mul(4),
         Some(Order::RandomMistake) => examples / 8,
         Some(Order::Cyclic) | None => 0,
@@ -293,21 +296,12 @@ fn committee(
 ) -> Result<Box<dyn Rule>, TaskError> {
     // Half-space examples are all positive.
     let is_labelled = task.entry.presentation != Presentation::HalfSpace;
-    match Committee::new(task.multiclass, members, joining).filter(|_| is_labelled) {
-        Some(committee) => Ok(Box::new(committee)),
-        None => {
-            let name = task.entry.name;
-            Err(TaskError::WrongData(match task.multiclass {
-                Multiclass::OneVsRest => {
-                    format!("{name} with these parameters tells no more than two classes apart")
-                }
-                Multiclass::Joint => format!(
-                    "{name} with these parameters does not learn many classes jointly; use \
-                     multiclass=one-vs-rest"
-                ),
-            }))
-        }
-    }
+    let committee = match is_labelled {
+        true => Committee::new(task.multiclass, members, joining),
+        false => Err(OF_TWO),
+    };
+    let refused = |why| TaskError::WrongData(format!("{} {why}", task.entry.name));
+    Ok(Box::new(committee.map_err(refused)?))
 }
 
 fn start_from(

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::Read;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -49,6 +50,8 @@ pub enum DataForm {
         id: String,
         /// Origin that the sender declares. It replaces the one declared with the dataset.
         assume: Option<Assume>,
+        /// The class to tell from all others.
+        positive: Option<String>,
     },
 }
 
@@ -80,7 +83,12 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     }
     options.refuse_columns("this form of JSON")?;
     let is_of_values = |parsed: &Parsed| parsed.classes.is_some();
-    if !matches!(&form, DataForm::Sample { parsed, .. } if is_of_values(parsed)) {
+    let has_values = match &form {
+        DataForm::Sample { parsed, .. } => is_of_values(parsed),
+        DataForm::Dataset { .. } => true,
+        DataForm::Rows(_) | DataForm::Generated(_) => false,
+    };
+    if !has_values {
         options.refuse("this form of JSON", &[FormatOption::POSITIVE])?;
     }
     let n = match &mut form {
@@ -88,7 +96,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             if !parsed.data.labels().are_given() && options.needs_labels() {
                 return Err(unlabelled().placed(Some(Place::Pointer(String::new()))));
             }
-            *assume = declared(options.assume, *assume)?;
+            *assume = declared("assume", options.assume, *assume)?;
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {
@@ -103,8 +111,12 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                           encoding. Omit the option.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
-        DataForm::Dataset { assume, .. } => {
-            *assume = options.assume;
+        DataForm::Dataset {
+            assume, positive, ..
+        } => {
+            *assume = declared("assume", options.assume, *assume)?;
+            let own = positive.take();
+            *positive = declared("positive", options.table.positive.clone(), own)?;
             return Ok(form);
         }
     };
@@ -112,14 +124,19 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     Ok(form)
 }
 
-/// The distribution that the query or the body declares.
-fn declared(query: Option<Assume>, body: Option<Assume>) -> Result<Option<Assume>, Fault> {
+/// The value of an option that the query or the body states.
+fn declared<T: PartialEq>(
+    option: &str,
+    query: Option<T>,
+    body: Option<T>,
+) -> Result<Option<T>, Fault> {
     match (query, body) {
         (Some(query), Some(body)) if query != body => {
-            let detail = "The query and the body declare different `assume`; state it once.";
+            let detail =
+                format!("The query and the body state different `{option}`; state it once.");
             Err(Fault::new(FormatErrorKind::BadOption, detail))
         }
-        _ => Ok(query.or(body)),
+        (query, body) => Ok(query.or(body)),
     }
 }
 
@@ -204,15 +221,64 @@ impl<'de> Visitor<'de> for FormVisitor {
             Tag::Rows => DataForm::Rows(JsonRows::alone(map.next_value()?)),
             Tag::Table => DataForm::Rows(map.next_value()?),
             Tag::Generated => DataForm::Generated(map.next_value()?),
-            Tag::Dataset => DataForm::Dataset {
-                id: map.next_value()?,
-                assume: None,
-            },
+            Tag::Dataset => map.next_value::<NamedDataset>()?.0,
         };
         if map.next_key::<IgnoredAny>()?.is_some() {
             return Err(choice());
         }
         Ok(form)
+    }
+}
+
+/// A dataset by its id, or an object with the id and how to read the dataset.
+struct NamedDataset(DataForm);
+
+/// The members of a dataset that is read in its own way.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DatasetMembers {
+    id: String,
+    #[serde(default)]
+    assume: Option<Assume>,
+    #[serde(default)]
+    positive: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for NamedDataset {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct DatasetVisitor;
+
+        impl<'de> Visitor<'de> for DatasetVisitor {
+            type Value = NamedDataset;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the id of a dataset, or an object with the id")
+            }
+
+            fn visit_str<E: de::Error>(self, id: &str) -> Result<NamedDataset, E> {
+                Ok(NamedDataset(DataForm::Dataset {
+                    id: id.to_owned(),
+                    assume: None,
+                    positive: None,
+                }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<NamedDataset, A::Error> {
+                let members = DatasetMembers::deserialize(MapAccessDeserializer::new(map))?;
+                let DatasetMembers {
+                    id,
+                    assume,
+                    positive,
+                } = members;
+                Ok(NamedDataset(DataForm::Dataset {
+                    id,
+                    assume,
+                    positive,
+                }))
+            }
+        }
+
+        deserializer.deserialize_any(DatasetVisitor)
     }
 }
 

@@ -11,12 +11,11 @@ use serde::de::Deserializer;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::building::label_names::{LabelNames, ReadLabels, unlabelled};
+use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
-use crate::classes::LABEL;
-use crate::classes::LabelRule;
+use crate::classes::{LABEL, LabelRule};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{FormatOption, Options, ParseLimits, UnlabelledMeans};
@@ -237,17 +236,20 @@ impl ExampleLines {
         read_row(line, &mut rows)?;
         let mut encoded = rows.finish()?;
         let builder = &mut self.builder;
-        if let Some(classes) = encoded.classes.take() {
-            let codes = None;
-            builder.decide_labels(ReadLabels { classes, codes });
-        }
+        let classes = encoded.classes.take();
+        // The class of a row that is read alone has the code 0, unless the classes are known.
+        let own = classes.filter(|_| options.label_rule == LabelRule::Open);
+        let name = own.as_ref().and_then(|own| own.each().flatten().next());
+        let label = name
+            .map(|name| builder.label(name.as_bytes()))
+            .transpose()?;
         encoded
             .data
-            .for_each_row(encoded.zero_bit_value, |values, label| {
+            .for_each_row(encoded.zero_bit_value, |values, known| {
                 for &value in values {
                     builder.value(value)?;
                 }
-                Ok(builder.end_row(label)?)
+                Ok(builder.end_row(label.unwrap_or(known))?)
             })
     }
 }

@@ -90,9 +90,6 @@ fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -
     match format {
         TextFormat::Csv => texts.map(|name| csv_cell(name).into_owned()).collect(),
         _ if labels.signs().is_some() && classes.reads_signs() => signs,
-        TextFormat::Libsvm if names.len() > 2 => {
-            (0..names.len()).map(|code| code.to_string()).collect()
-        }
         TextFormat::Libsvm => texts.map(libsvm_token).collect(),
         TextFormat::Json | TextFormat::Ndjson => texts
             .map(|name| serde_json::Value::from(name).to_string())

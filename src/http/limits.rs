@@ -306,7 +306,7 @@ pub struct Limits {
     /// 1,048,576 weights of 25 characters each take 26 MB.
     #[arg(skip = 32_u64 << 20)]
     pub model_bytes_max: u64,
-    /// Features times classes of a session whose classes join.
+    /// Features times classes of a session of more than two classes.
     ///
     /// A session of more weights would not fit the documents of its hypothesis.
     #[arg(skip = MODEL_ENTRIES_MAX)]

@@ -489,6 +489,55 @@ async fn verify_command_and_script_replay_a_receipt() {
     }
 }
 
+/// A receipt names its classes, so it holds for the table whatever the order of the classes in the dataset is.
+#[tokio::test]
+async fn receipts_of_a_stored_dataset_are_replayed_from_its_table() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    let table = table(7, 6, false, 4);
+    write("data.csv", &table);
+    let path = "/v1/datasets?labels=first&header=false";
+    let stored = service.post_as(path, "text/csv", table.clone()).await;
+    let stored = stored.expect(201).json();
+    let id = stored["id"].as_str().unwrap();
+    let mut names: Vec<&str> = stored["classes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(names.len(), 4);
+    let positive = json!({"dataset": {"id": id, "positive": names[2]}});
+    names.reverse();
+    let listed = format!("&classes=absent,{}", names.join(","));
+    let by_id = json!({"dataset": id});
+    for (data, query) in [
+        (&positive, ""),
+        (&positive, "&holdout=0.3&stratify=true"),
+        (&by_id, listed.as_str()),
+        (
+            &by_id,
+            &format!("{listed}&holdout=0.3&stratify=true&multiclass=joint"),
+        ),
+        (&by_id, "&classes=open"),
+    ] {
+        let path = format!("/v1/learners/perceptron/train?seed=4&stop.max_passes=5{query}");
+        let job = service.post_json(&path, data).await.expect(200).json();
+        let model = job["result"]["model"].as_str().unwrap();
+        let receipt = service.get(&format!("/v1/models/{model}/receipt")).await;
+        write("receipt.json", receipt.expect(200).text());
+        let arguments = ["--param", "header=false", "receipt.json", "data.csv"];
+        let good = run_verify(directory.path(), &arguments);
+        assert_eq!(good.status.code(), Some(0), "{query}: {good:?}");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/replay_receipt.py");
+        let mut python = std::process::Command::new("python3");
+        python.current_dir(directory.path()).arg(&script);
+        let replayed = python.args(["receipt.json", "data.csv"]).output().unwrap();
+        assert!(replayed.status.success(), "{query}: {replayed:?}");
+    }
+}
+
 #[tokio::test]
 async fn verify_command_draws_generated_examples_again() {
     let service = Service::start().await;

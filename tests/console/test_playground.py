@@ -426,6 +426,9 @@ def test_three_classes_have_their_names_and_the_borders_between_them(page, servi
     session = service.get(f"/v1/sessions/{session_id(page)}")
     assert session["classes"] == ["red", "green", "blue"] and session["position"] == 17
     expect(page.locator("svg.plane g line")).to_have_count(6)
+    for x, y in middles(page, [(2.1, 1.9), (1.4, 2.6)]):
+        scores = sorted(member["weights"][0] * x + member["weights"][1] * y + member["bias"] for member in session["hypothesis"]["members"])
+        assert scores[2] == pytest.approx(scores[1], abs=1e-6) and scores[0] < scores[1]
     expect(panel(page, "Next example").get_by_role("row", name=re.compile("^Perceptron blue .* blue$"))).to_be_visible()
     shown = answers(page)
     assert {row["class"] for row in shown} == {"red", "green", "blue"}
@@ -439,6 +442,20 @@ def test_three_classes_have_their_names_and_the_borders_between_them(page, servi
     assert all(name in picture for name in ["red", "green", "blue", "Perceptron, now"])
     panel(page, "Plane").get_by_role("button", name="Table").click()
     expect(panel(page, "Plane").get_by_role("cell", name="green")).to_have_count(6)
+
+
+def middles(page: Page, circles: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The middles of the present borders in the coordinates of the plane, of which the first two circles are known."""
+    plane = page.locator("svg.plane")
+    drawn = [tuple(float(dot.get_attribute(name)) for name in ("cx", "cy")) for dot in plane.locator("> circle[r='5']").all()[:2]]
+    scales = [(circles[1][axis] - circles[0][axis]) / (drawn[1][axis] - drawn[0][axis]) for axis in (0, 1)]
+    found = []
+    for line in plane.locator("g line[stroke-width='3']").all():
+        ends = [float(line.get_attribute(name)) for name in ("x1", "x2", "y1", "y2")]
+        middle = [(ends[2 * axis] + ends[2 * axis + 1]) / 2 for axis in (0, 1)]
+        found.append(tuple(circles[0][axis] + (middle[axis] - drawn[0][axis]) * scales[axis] for axis in (0, 1)))
+    assert len(found) == 3
+    return found
 
 
 def test_classes_join_in_the_playground(page, service, see):

@@ -44,8 +44,7 @@ function differences(one, other) {
   const found = [];
   const end = Math.min(one.history.position, other.history.position);
   for (let index = 0; index < end; index++) {
-    const [left, right] = [one, other].map((run) => run.history.at(index + 1)?.prediction ?? null);
-    if (left !== right && left !== null && right !== null) found.push(index + 1);
+    if (one.history.differs(other.history, index + 1)) found.push(index + 1);
   }
   return found;
 }

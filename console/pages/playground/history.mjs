@@ -12,6 +12,13 @@ const FIRST = 0x44;
 const NONE = -2;
 const MISSING = "?";
 
+/** The prediction of an answer, null without one. @param {string|undefined} code */
+function predictionIn(code) {
+  if (!code || code === MISSING) return null;
+  const prediction = code.charCodeAt(0) - FIRST >> 1;
+  return prediction === NONE ? null : prediction;
+}
+
 export class History {
   constructor() {
     /** @type {string[]} */
@@ -53,9 +60,13 @@ export class History {
   at(position) {
     const code = this.codes[position - 1];
     if (!code || code === MISSING) return null;
-    const value = code.charCodeAt(0) - FIRST;
-    const prediction = value >> 1;
-    return { position, prediction: prediction === NONE ? null : prediction, isMistake: (value & 1) === 1 };
+    return { position, prediction: predictionIn(code), isMistake: (code.charCodeAt(0) - FIRST & 1) === 1 };
+  }
+
+  /** Whether both predictions that led to a position are known and differ. @param {History} other  @param {number} position */
+  differs(other, position) {
+    const [left, right] = [predictionIn(this.codes[position - 1]), predictionIn(other.codes[position - 1])];
+    return left !== null && right !== null && left !== right;
   }
 
   /** The mistakes between two positions, null if answers are missing. @param {number} from  @param {number} to @returns {number|null} */

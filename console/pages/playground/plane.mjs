@@ -9,12 +9,11 @@ import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
 import { number } from "../../view/numbers.mjs";
 import { SavePicture, chartAxis, chartPoint } from "../../view/picture.mjs";
 import { viewChoice } from "../../view/place.mjs";
+import { CLASSES_MAX, bordersOf, lineOf } from "./borders.mjs";
 import { codeOf, hasManyClasses, labelText } from "./labels.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {{x: number, y: number, label: number}} Dot  `label`: a code. */
-/** @typedef {{a: number, b: number, c: number}} Line  The score of a point is a x1 + b x2 + c. */
-/** @typedef {[from: {x: number, y: number}, to: {x: number, y: number}, of?: [number, number]]} Segment  `of`: the classes on both sides. */
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 340, 32];
 /** Points that are drawn. */
@@ -23,8 +22,6 @@ const TICKS_MAX = 8;
 /** Classes differ by shape and colour, up to 12 of them. */
 const SHAPES = 4;
 const COLOURS = 6;
-/** The most classes whose borders are drawn. */
-const CLASSES_MAX = 32;
 
 /** @param {{player: import("./player.mjs").Player, version: number}} props */
 export function Plane({ player }) {
@@ -53,13 +50,6 @@ function lineText(hypothesis) {
   if (!line) return "this hypothesis has no line";
   const sign = (/** @type {number} */ value) => `${value < 0 ? "−" : "+"} ${number(Math.abs(value))}`;
   return line.a === 0 && line.b === 0 ? "all weights are 0, so there is no line" : `+1 where ${number(line.a)} x1 ${sign(line.b)} x2 ${sign(line.c)} ≥ 0`;
-}
-
-/** The coefficients of a line. @param {Schemas["HypothesisDocument"]|null|undefined} hypothesis @returns {Line|null} */
-function lineOf(hypothesis) {
-  if (hypothesis?.kind === "linear") return { a: hypothesis.weights[0] ?? 0, b: hypothesis.weights[1] ?? 0, c: hypothesis.bias ?? 0 };
-  if (hypothesis?.kind === "bounded") return { a: (hypothesis.weights[0] ?? 0) - hypothesis.inhibition, b: (hypothesis.weights[1] ?? 0) - hypothesis.inhibition, c: -2 * hypothesis.threshold };
-  return null;
 }
 
 /** The points and the lines as the service draws them. @param {import("./player.mjs").Player} player  @param {Dot[]} dots  @returns {import("../../view/picture.mjs").Drawing} */
@@ -137,7 +127,7 @@ function Mark({ place, x, y, isSeen }) {
   }
 }
 
-/** @typedef {{left: number, bottom: number, right: number, top: number, scale: number}} Frame */
+/** @typedef {import("./borders.mjs").Frame} Frame */
 
 /** The part of the plane in view: all points and the origin, with one scale for both axes. @param {Dot[]} dots @returns {Frame} */
 function frameOf(dots) {
@@ -162,52 +152,6 @@ function axes(frame, placeX, placeY) {
   return html`<line x1=${placeX(0)} x2=${placeX(0)} y1=${MARGIN} y2=${HEIGHT - MARGIN} stroke="var(--line)" /><line x1=${MARGIN} x2=${WIDTH - MARGIN} y1=${placeY(0)} y2=${placeY(0)} stroke="var(--line)" />
     ${across.map((tick) => html`<text key=${`x${tick}`} x=${placeX(tick)} y=${HEIGHT - MARGIN + 18} text-anchor="middle" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}
     ${up.map((tick) => html`<text key=${`y${tick}`} x=${MARGIN - 6} y=${placeY(tick) + 4} text-anchor="end" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}`;
-}
-
-/**
- * The borders of a hypothesis within the frame: one line, or one segment for each two classes whose scores are
- * the largest ones on both sides.
- * @param {Schemas["HypothesisDocument"]|null} hypothesis  @param {Frame} frame @returns {Segment[]}
- */
-function bordersOf(hypothesis, frame) {
-  if (hypothesis?.kind !== "committee") {
-    const border = borderOf(lineOf(hypothesis), [], frame);
-    return border ? [border] : [];
-  }
-  if (hypothesis.members.length > CLASSES_MAX) return [];
-  const lines = hypothesis.members.map(lineOf);
-  const less = (/** @type {Line|null|undefined} */ one, /** @type {Line|null|undefined} */ other) => (
-    one && other ? { a: one.a - other.a, b: one.b - other.b, c: one.c - other.c } : null);
-  return lines.flatMap((one, index) => lines.slice(index + 1).flatMap((other, place) => {
-    const others = lines.filter((_, third) => third !== index && third !== index + 1 + place);
-    const border = borderOf(less(one, other), others.map((third) => less(one, third)), frame);
-    return border ? [/** @type {Segment} */ ([border[0], border[1], [index, index + 1 + place]])] : [];
-  }));
-}
-
-/**
- * The part of a line where none of the conditions is negative, or null if there is none.
- * @param {Line|null} line  @param {(Line|null)[]} conditions  @param {Frame} frame @returns {Segment|null}
- */
-function borderOf(line, conditions, frame) {
-  if (!line || (line.a === 0 && line.b === 0)) return null;
-  const { a, b, c } = line;
-  const size = a * a + b * b;
-  // The point of the line that is nearest to the middle of the frame, and the direction of the line.
-  const [middleX, middleY] = [(frame.left + frame.right) / 2, (frame.bottom + frame.top) / 2];
-  const off = (a * middleX + b * middleY + c) / size;
-  const at = (/** @type {number} */ way) => ({ x: middleX - a * off - b * way, y: middleY - b * off + a * way });
-  let [from, to] = [-Infinity, Infinity];
-  const inside = [{ a: 1, b: 0, c: -frame.left }, { a: -1, b: 0, c: frame.right }, { a: 0, b: 1, c: -frame.bottom }, { a: 0, b: -1, c: frame.top }];
-  for (const condition of [...inside, ...conditions]) {
-    if (!condition) continue;
-    const [start, end] = [at(0), at(1)].map(({ x, y }) => condition.a * x + condition.b * y + condition.c);
-    const slope = (end ?? 0) - (start ?? 0);
-    if (slope === 0 && (start ?? 0) < 0) return null;
-    if (slope > 0) from = Math.max(from, -(start ?? 0) / slope);
-    if (slope < 0) to = Math.min(to, -(start ?? 0) / slope);
-  }
-  return from < to ? [at(from), at(to)] : null;
 }
 
 /** @param {{dots: Dot[], dataset: Schemas["Dataset"]}} props */

@@ -157,11 +157,8 @@ fn read_by<'d>(
     let plain = Classes::plain();
     let given = classes.unwrap_or(&plain);
     let names = names(receipt);
-    if let Some(unknown) = names.iter().find_map(|name| given.one_of(name).err()) {
-        return Err(unknown);
-    }
     let own = match names.as_slice() {
-        [one] if receipt.multiclass.is_none() => Classes::new(None, (*one).to_owned()),
+        [one] if receipt.multiclass.is_none() => given.one_of(one)?,
         names => Classes::of_names(names.iter().map(|name| (*name).to_owned()))
             .ok_or("the receipt has no rule")?,
     };

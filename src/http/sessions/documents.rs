@@ -1,6 +1,7 @@
 //! The documents of sessions: a session, an item of the list, and a model saved from a session.
 
 use halfspace_core::certificates::{self, Certificates};
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
 use halfspace_formats::{Assume, RowsKind};
 use serde::Serialize;
@@ -70,6 +71,8 @@ pub struct SessionAnswer {
     pub classes: Option<Vec<String>>,
     /// Whether each class joins at its first example.
     pub open: bool,
+    /// How more than two classes are learnt. Null if the request left it open.
+    pub multiclass: Option<Multiclass>,
     /// Position of the session: the number of examples learnt. The ETag has the same number.
     pub position: u64,
     /// Examples read: tested, or consumed in a batch.
@@ -168,6 +171,7 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         stop: spec.stop,
         classes: record.class_names(),
         open: spec.open,
+        multiclass: spec.multiclass,
         position: counts.examples,
         examples: counts.examples,
         mistakes: counts.mistakes,

@@ -3825,6 +3825,8 @@ class Session(Struct, kw_only=True, omit_defaults=True):
     mistakes: int
     """Tests that the hypothesis failed."""
 
+    multiclass: Multiclass | None = None
+
     n: int
     """Features per example."""
 

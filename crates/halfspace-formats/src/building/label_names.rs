@@ -40,6 +40,8 @@ pub(crate) struct LabelNames {
     spellings: Vec<(Box<[u8]>, usize)>,
     /// What the values mean, as far as the request, a model or an encoding fixes it.
     meaning: Meaning,
+    /// Whether the labels are a column of a table.
+    is_column: bool,
 }
 
 #[derive(Clone)]
@@ -97,7 +99,11 @@ impl LabelNames {
         like: Option<&LabelEncoding>,
     ) -> Result<Option<Self>, Fault> {
         let open = || like.map_or(Meaning::Open, |like| Meaning::Known(like.classes.clone()));
-        Self::of(&options.label_rule, options.table.positive.as_deref(), open)
+        let names = Self::of(&options.label_rule, options.table.positive.as_deref(), open)?;
+        Ok(names.map(|names| Self {
+            is_column: true,
+            ..names
+        }))
     }
 
     /// Starts the labels of examples that are no table, or returns `None` if labels are ignored. The values decide,
@@ -164,6 +170,7 @@ impl LabelNames {
             places: HashMap::new(),
             spellings: Vec::new(),
             meaning,
+            is_column: false,
         }
     }
 
@@ -240,7 +247,10 @@ impl LabelNames {
             return Err(match self.meaning {
                 Meaning::Signs | Meaning::Later => bad_label(text),
                 _ => {
-                    let detail = "The label is missing; `missing=drop` leaves such rows out.";
+                    let detail = match self.is_column {
+                        true => "The label is missing; `missing=drop` leaves such rows out.",
+                        false => "The label is missing; leave the example out.",
+                    };
                     Fault::new(FormatErrorKind::BadLabel, detail)
                 }
             });

@@ -2117,7 +2117,7 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     model_entries_max: int
-    """Features times classes of a session whose classes join.
+    """Features times classes of a session of more than two classes.
 
     A session of more weights would not fit the documents of its hypothesis.
     """
@@ -2390,7 +2390,7 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     model_entries_max: int
-    """Features times classes of a session whose classes join.
+    """Features times classes of a session of more than two classes.
 
     A session of more weights would not fit the documents of its hypothesis.
     """

@@ -510,7 +510,8 @@ async fn receipts_of_a_stored_dataset_are_replayed_from_its_table() {
     assert_eq!(names.len(), 4);
     let positive = json!({"dataset": {"id": id, "positive": names[2]}});
     names.reverse();
-    let listed = format!("&classes=absent,{}", names.join(","));
+    let listed = names.join(",").replace(' ', "%20");
+    let listed = format!("&classes=absent,{listed}");
     let by_id = json!({"dataset": id});
     for (data, query) in [
         (&positive, ""),

@@ -249,7 +249,7 @@ impl LabelNames {
                 _ => {
                     let detail = match self.is_column {
                         true => "The label is missing; `missing=drop` leaves such rows out.",
-                        false => "The label is missing; leave the example out.",
+                        false => "The label is missing; add the label, or omit the example.",
                     };
                     Fault::new(FormatErrorKind::BadLabel, detail)
                 }

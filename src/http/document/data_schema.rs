@@ -44,14 +44,9 @@ pub fn components() -> Value {
             "rows": list("Row"),
             "table": named("TableData"),
             "generated": named("GeneratedData"),
-            "dataset": {"oneOf": [
-                {"type": "string", "pattern": DatasetId::pattern(),
-                    "description": "The id of a stored dataset"},
-                object("A stored dataset, and how to read it", &["id"], json!({
-                    "id": {"type": "string", "pattern": DatasetId::pattern()},
-                    "assume": or_null("Assume"),
-                    "positive": {"type": ["string", "null"],
-                        "description": "The class to tell from all others"}}))]}})),
+            "dataset": {"type": "string", "pattern": DatasetId::pattern(),
+                "description": "The id of a stored dataset. An object with `id`, and with `assume` or with the class \
+                                `positive` to tell from all others, is read too"}})),
         "HalfSpaceData": object("Positive examples of a half-space", &["examples"], json!({
             "examples": list("Features"), "assume": or_null("HalfSpaceAssume")})),
         "Row": {"type": "object", "minProperties": 1,

@@ -683,7 +683,10 @@ class CurvePlace(Struct, kw_only=True, omit_defaults=True):
 class Data(Struct, kw_only=True, omit_defaults=True):
     """Data. Exactly one of the properties is present"""
 
-    dataset: str | dict[str, Any] | None = None
+    dataset: str | None = None
+    """The id of a stored dataset. An object with `id`, and with `assume` or with the class `positive` to tell from all
+    others, is read too
+    """
 
     generated: GeneratedData | None = None
 

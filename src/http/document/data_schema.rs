@@ -8,8 +8,6 @@ use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::records::DatasetId;
-
 use crate::http::limits::N_MAX;
 
 /// Data in a request, which the parser reads as a `halfspace_formats::DataForm`.
@@ -44,9 +42,10 @@ pub fn components() -> Value {
             "rows": list("Row"),
             "table": named("TableData"),
             "generated": named("GeneratedData"),
-            "dataset": {"type": "string", "pattern": DatasetId::pattern(),
-                "description": "The id of a stored dataset. An object with `id`, and with `assume` or with the class \
-                                `positive` to tell from all others, is read too"}})),
+            // A union of a text and an object would be a type of its own in generated clients, which then take no text.
+            "dataset": {
+                "description": "A stored dataset: its id, or an object with `id`, and with `assume` or with the class \
+                                `positive` to tell from all others"}})),
         "HalfSpaceData": object("Positive examples of a half-space", &["examples"], json!({
             "examples": list("Features"), "assume": or_null("HalfSpaceAssume")})),
         "Row": {"type": "object", "minProperties": 1,

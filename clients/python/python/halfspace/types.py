@@ -683,9 +683,9 @@ class CurvePlace(Struct, kw_only=True, omit_defaults=True):
 class Data(Struct, kw_only=True, omit_defaults=True):
     """Data. Exactly one of the properties is present"""
 
-    dataset: str | None = None
-    """The id of a stored dataset. An object with `id`, and with `assume` or with the class `positive` to tell from all
-    others, is read too
+    dataset: Any = None
+    """A stored dataset: its id, or an object with `id`, and with `assume` or with the class `positive` to tell from
+    all others
     """
 
     generated: GeneratedData | None = None

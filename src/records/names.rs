@@ -101,6 +101,14 @@ impl Names {
         own.recoding(given, |code| occurs.get(code as usize) == Some(&true))
     }
 
+    /// The names of these classes alone.
+    pub fn of_classes(classes: Option<Classes>) -> Self {
+        Self {
+            classes,
+            ..Self::default()
+        }
+    }
+
     /// These names of data, with the classes of the model that reads their labels.
     #[must_use]
     pub fn read_by(self, model: &Self) -> Self {

@@ -1,6 +1,6 @@
 /**
- * The labels of the playground. Sessions of two classes learn 1 and -1, whatever the names of the classes are, and those
- * of more learn names. A code is what a session predicts: 1 or -1, or the number of the class.
+ * The labels of the playground. A session of two classes learns 1 and -1, and a session of more learns names. A code is
+ * what a session predicts: 1 or -1, or the number of the class.
  */
 
 import { signOf } from "../../service/labels.mjs";

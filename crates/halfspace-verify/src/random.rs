@@ -16,8 +16,8 @@ fn stream(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(z ^ (z >> 31))
 }
 
-/// The rows for the learner and the held-out rows, or `None` if one of them would be empty. With the class of each row,
-/// each class has its share of the held-out rows, and at least one of its rows remains for the learner.
+/// The rows for the learner and the held-out rows, or `None` if one of them would be empty. `classes` asks for the same
+/// share of every class, of which at least one row remains for the learner.
 pub fn split(
     share: f64,
     examples: usize,

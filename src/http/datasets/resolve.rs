@@ -53,8 +53,6 @@ pub struct JobData {
     occurring: Vec<bool>,
     /// See [`Parsed::is_undecided`].
     pub is_undecided: bool,
-    /// Whether the request tells one class from all others.
-    pub is_against_rest: bool,
 }
 
 impl JobData {
@@ -85,7 +83,6 @@ impl JobData {
             sha256: Some(summary.facts.sha256),
             dataset: Some(summary.id),
             is_undecided: false,
-            is_against_rest: false,
         }
     }
 
@@ -102,7 +99,6 @@ impl JobData {
             sha256,
             dataset: None,
             is_undecided: parsed.is_undecided,
-            is_against_rest: false,
         }
     }
 
@@ -134,14 +130,10 @@ impl JobData {
             let field = FieldError::at_pointer(format!("{pointer}/dataset"), detail);
             Problem::at(Code::TABLE_OPTION, field)
         })?;
-        let one = Names {
-            classes: Some(one),
-            ..Names::default()
-        };
-        self.read_by(&one).map_err(|detail| {
-            Problem::at(Code::TABLE_OPTION, FieldError::at_pointer(pointer, detail))
-        })?;
-        self.is_against_rest = true;
+        self.read_by(&Names::of_classes(Some(one)))
+            .map_err(|detail| {
+                Problem::at(Code::TABLE_OPTION, FieldError::at_pointer(pointer, detail))
+            })?;
         Ok(self)
     }
 
@@ -165,10 +157,7 @@ impl JobData {
             .iter()
             .filter_map(|code| names.get(*code))
             .map(|name| (*name).to_owned());
-        let ordered = Names {
-            classes: Classes::of_names(ordered),
-            ..Names::default()
-        };
+        let ordered = Names::of_classes(Classes::of_names(ordered));
         // All names are those of the data.
         let _ = self.read_by(&ordered);
         Ok(())

@@ -9,7 +9,7 @@ use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{Format, LabelRule, Options, StoredExamples};
+use halfspace_formats::{DataForm, Format, LabelRule, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
@@ -63,12 +63,14 @@ async fn checked_job(
         (None, stated) => stated.clone().unwrap_or(LabelRule::New),
     };
     let pointer = at.data_pointer();
+    let is_against_rest =
+        matches!(&job.data, Some(DataForm::Dataset { positive, .. }) if positive.is_some());
     let (data, sha256, memory) = (job.data, job.sha256, &job.memory);
     let found = find_data(app, &owner, data, sha256, pointer, label_rule, memory).await?;
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
     check_seconds(app, &task, at)?;
-    if found.is_against_rest && (model.is_some() || stated.is_some()) {
+    if is_against_rest && (model.is_some() || stated.is_some()) {
         let detail = "The classes are named already; leave `positive` out.".to_owned();
         return Err(of_data(Code::BAD_OPTION, detail, at));
     }
@@ -87,11 +89,7 @@ async fn checked_job(
     let mut found = match (own, stated) {
         (Some(names), _) => read_by(app, found, names, at).await?,
         (None, Some(LabelRule::Of(classes))) => {
-            let names = Names {
-                classes: Some(classes),
-                ..Names::default()
-            };
-            read_by(app, found, names, at).await?
+            read_by(app, found, Names::of_classes(Some(classes)), at).await?
         }
         (None, Some(_)) => read_in_order(app, &owner, found).await?,
         (None, None) => read_alone(app, found, pointer).await?,

@@ -213,10 +213,7 @@ fn named<'a>(
     live: &Live,
     parsed: &'a Parsed,
 ) -> Result<(Cow<'a, Data>, Option<Classes>), TaskError> {
-    let given = Names {
-        classes: parsed.classes.clone(),
-        ..Names::default()
-    };
+    let given = Names::of_classes(parsed.classes.clone());
     let own = &live.record.spec.names;
     let joined = match &given.classes {
         Some(given) if live.record.spec.open => {
@@ -228,10 +225,7 @@ fn named<'a>(
         }
         _ => None,
     };
-    let joined = joined.map(|classes| Names {
-        classes: Some(classes),
-        ..Names::default()
-    });
+    let joined = joined.map(|classes| Names::of_classes(Some(classes)));
     let names = match (&joined, live.record.is_unnamed()) {
         (Some(joined), _) => joined,
         (None, true) => &given,

@@ -119,23 +119,20 @@ impl ClassColumns {
         sums.clear();
         sums.resize(self.classes.len(), 0);
         // So many cells at once have a sum that fits into a cell.
-        let largest = self.largest.max(1);
+        let parts = |most: i64| ids.chunks((most / self.largest.max(1)) as usize);
+        let (narrow, wide) = (i16::MAX.into(), i32::MAX.into());
         match (&self.cells, kernels()) {
-            (Cells::Narrow(cells), kernels) => {
-                for ids in ids.chunks((i64::from(i16::MAX) / largest) as usize) {
-                    match kernels {
-                        Kernels::Detected => add_narrow_detected(cells, ids, sums),
-                        Kernels::Scalar => scalar::add_cells(cells, ids, sums),
-                    }
-                }
+            (Cells::Narrow(cells), Kernels::Detected) => {
+                parts(narrow).for_each(|ids| add_narrow_detected(cells, ids, sums));
             }
-            (Cells::Wide(cells), kernels) => {
-                for ids in ids.chunks((i64::from(i32::MAX) / largest) as usize) {
-                    match kernels {
-                        Kernels::Detected => add_wide_detected(cells, ids, sums),
-                        Kernels::Scalar => scalar::add_cells(cells, ids, sums),
-                    }
-                }
+            (Cells::Narrow(cells), Kernels::Scalar) => {
+                parts(narrow).for_each(|ids| scalar::add_cells(cells, ids, sums));
+            }
+            (Cells::Wide(cells), Kernels::Detected) => {
+                parts(wide).for_each(|ids| add_wide_detected(cells, ids, sums));
+            }
+            (Cells::Wide(cells), Kernels::Scalar) => {
+                parts(wide).for_each(|ids| scalar::add_cells(cells, ids, sums));
             }
         }
         let active = ids.len() as i64;

@@ -10,7 +10,7 @@ use halfspace_core::learners::sample::data::Labels;
 use halfspace_core::learners::sample::examples::LabelKind;
 
 use crate::building::label_names::ReadLabels;
-use crate::classes::Recoding;
+use crate::classes::{Classes, Recoding};
 use crate::options::UnlabelledMeans;
 
 /// The class codes of the rows so far.
@@ -22,8 +22,8 @@ pub(crate) struct LabelCodes {
     words_forgotten: usize,
     /// What the codes of the rows stand for, once all are known.
     recoding: Option<Recoding>,
-    /// The number of classes, once it is known. Not all of them need occur.
-    classes: usize,
+    /// The number of classes, once all are known. Not all of them need occur.
+    classes: Option<usize>,
 }
 
 impl LabelCodes {
@@ -54,12 +54,12 @@ impl LabelCodes {
             .resize(planes_for(code as usize + 1), vec![0; words]);
     }
 
-    /// Decides what the labels mean. The codes then have as many planes as the classes need, so that a body with some
-    /// of the classes has the same form as one with all of them.
-    pub(crate) fn decide(&mut self, read: &ReadLabels) {
-        let codes = read.codes.clone();
-        self.recoding = codes.filter(|codes| !codes.is_identity());
-        self.classes = read.classes.count();
+    /// Decides what the labels mean, and returns their classes. The codes then have as many planes as the classes need,
+    /// so that a body with some of the classes has the same form as one with all of them.
+    pub(crate) fn decide(&mut self, read: ReadLabels) -> Classes {
+        self.recoding = read.codes.filter(|codes| !codes.is_identity());
+        self.classes = Some(read.classes.count());
+        read.classes
     }
 
     /// What the codes of [`Self::block`] stand for, or `None` if they need no change.
@@ -74,10 +74,10 @@ impl LabelCodes {
 
     /// The number of planes of the final codes, 0 without labels.
     pub(crate) fn planes(&self) -> usize {
-        match self.is_labelled() {
-            false => 0,
-            true if self.recoding.is_some() => planes_for(self.classes),
-            true => self.planes.len().max(planes_for(self.classes)),
+        match (self.is_labelled(), self.classes) {
+            (false, _) => 0,
+            (true, Some(classes)) => planes_for(classes),
+            (true, None) => self.planes.len(),
         }
     }
 
@@ -136,7 +136,6 @@ impl LabelCodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::Classes;
 
     #[test]
     fn label_codes_are_those_of_the_rows_in_every_block() {
@@ -151,12 +150,12 @@ mod tests {
             assert_eq!(read, codes[first..first + count], "{first}");
         }
         let names = (0..9).map(|code| code.to_string());
-        labels.decide(&ReadLabels {
+        labels.decide(ReadLabels {
             classes: Classes::of_names(names).unwrap(),
             codes: None,
         });
         assert_eq!(labels.planes(), 4);
-        labels.decide(&ReadLabels {
+        labels.decide(ReadLabels {
             classes: Classes::plain(),
             codes: Some(Recoding::new([1, 0, 0, 0, 1], 2)),
         });

@@ -132,8 +132,7 @@ impl SampleBuilder {
 
     /// Sets the classes of the labels, and what their codes stand for if they need a change.
     pub(crate) fn decide_labels(&mut self, read: ReadLabels) {
-        self.store.labels.decide(&read);
-        self.rules.classes = Some(read.classes);
+        self.rules.classes = Some(self.store.labels.decide(read));
     }
 
     /// Ends a dense row.

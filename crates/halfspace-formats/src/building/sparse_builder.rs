@@ -165,8 +165,7 @@ impl SparseBuilder {
 
     /// Sets the classes of the labels, and what their codes stand for if they need a change.
     pub(crate) fn decide_labels(&mut self, read: ReadLabels) {
-        self.labels.decide(&read);
-        self.rules.classes = Some(read.classes);
+        self.rules.classes = Some(self.labels.decide(read));
     }
 
     /// Records the place of the value that made the data real.

@@ -12,8 +12,6 @@
 //! assumption of the confidence rules still holds. The parts of a stratified selection are no independent draws: the
 //! labels of all examples fix how many of each class a part has.
 
-use std::sync::Arc;
-
 use rand::RngExt;
 
 use crate::bits::BlockBuffer;
@@ -48,7 +46,7 @@ pub struct Holdout {
     /// The part of each stratum that is held out.
     held_out: usize,
     /// The class of each example, if they are the strata.
-    codes: Option<Arc<ClassCodes>>,
+    codes: Option<ClassCodes>,
     seed: Seed,
 }
 
@@ -108,8 +106,9 @@ impl Holdout {
         Self::of_strata(vec![whole], held_out, None, seed)
     }
 
-    /// Holds out examples of each class: its share up to one example, but never all of the class, or one of parts that
-    /// differ by at most one example. Returns `None` if this would leave one of the two parts empty.
+    /// Holds out examples of each class. A share is rounded to whole examples and leaves at least one of the class to
+    /// the learner; the folds of a class differ by at most one example. Returns `None` if this would leave one of the
+    /// two parts empty.
     pub fn stratified(held_out: HeldOut, codes: ClassCodes, seed: Seed) -> Option<Self> {
         let mut counts = vec![0; 1 << codes.planes()];
         (0..codes.rows()).for_each(|row| counts[codes.get(row) as usize] += 1);
@@ -123,13 +122,13 @@ impl Holdout {
             }
         };
         let strata = counts.iter().map(stratum).collect();
-        Self::of_strata(strata, held_out, Some(Arc::new(codes)), seed)
+        Self::of_strata(strata, held_out, Some(codes), seed)
     }
 
     fn of_strata(
         strata: Vec<Stratum>,
         held_out: HeldOut,
-        codes: Option<Arc<ClassCodes>>,
+        codes: Option<ClassCodes>,
         seed: Seed,
     ) -> Option<Self> {
         let holdout = Self {
@@ -312,6 +311,8 @@ fn together(word: u64, kept: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use rand::seq::SliceRandom;
@@ -337,9 +338,17 @@ mod tests {
         assert_eq!(sizes(0.5, 1), None);
     }
 
+    /// Pearson's statistic for subsets that are expected equally often.
+    fn pearson(counts: &HashMap<Vec<u32>, u64>, expected: f64) -> f64 {
+        let terms = counts
+            .values()
+            .map(|&count| (count as f64 - expected).powi(2) / expected);
+        terms.sum()
+    }
+
     #[test]
     fn holdout_draws_each_subset_with_the_same_chance() {
-        let mut counts = std::collections::HashMap::new();
+        let mut counts = HashMap::new();
         let runs = 20_000;
         for seed in 0..runs {
             let holdout = Holdout::new(HeldOut::Share(0.4), 5, Seed(seed)).expect("two of five");
@@ -354,11 +363,7 @@ mod tests {
             *counts.entry(held_out).or_insert(0_u64) += 1;
         }
         // There are ten subsets, so Pearson's statistic has nine degrees of freedom. The seeds are fixed.
-        let expected = runs as f64 / 10.0;
-        let terms = counts
-            .values()
-            .map(|&count| (count as f64 - expected).powi(2) / expected);
-        let statistic: f64 = terms.sum();
+        let statistic = pearson(&counts, runs as f64 / 10.0);
         assert!(counts.len() == 10 && statistic < 27.9, "{statistic}");
     }
 
@@ -462,7 +467,7 @@ mod tests {
     #[test]
     fn stratified_holdout_draws_each_subset_of_a_class_with_the_same_chance() {
         let codes = mixed(&[4, 5], 2);
-        let mut counts = std::collections::HashMap::new();
+        let mut counts = HashMap::new();
         let runs = 20_000;
         for seed in 0..runs {
             let held_out = HeldOut::Share(0.4);
@@ -472,11 +477,7 @@ mod tests {
                 .or_insert(0_u64) += 1;
         }
         // Two of four and two of five: 60 subsets, so Pearson's statistic has 59 degrees of freedom.
-        let expected = runs as f64 / 60.0;
-        let terms = counts
-            .values()
-            .map(|&count| (count as f64 - expected).powi(2) / expected);
-        let statistic: f64 = terms.sum();
+        let statistic = pearson(&counts, runs as f64 / 60.0);
         assert!(counts.len() == 60 && statistic < 98.3, "{statistic}");
     }
 

@@ -361,6 +361,7 @@ mod tests {
     use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
     use halfspace_core::learners::linear::bounded::BoundedWeights;
     use halfspace_core::learners::linear::linear_weights::{IntegerWeights, RealWeights};
+    use halfspace_core::learners::sample::block::RowBits;
 
     use super::*;
 
@@ -388,7 +389,9 @@ mod tests {
         let kernel = Kernel::new(4, Conjunctions::Monotone, Some(3)).expect("a small table");
         let mut expansion = KernelExpansion::new(kernel);
         for (example, is_positive) in [(0b1011, true), (0b1011, true), (0b0110, false)] {
-            expansion.push(&[example], is_positive).expect("room");
+            expansion
+                .push(RowBits::Packed(&[example]), is_positive)
+                .expect("room");
         }
         for hypothesis in [
             Hypothesis::BinaryWeights(bits),

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use halfspace_core::bits::BitVector;
 use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
 use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
+use halfspace_core::learners::sample::block::RowBits;
 
 /// The conjunctions that a kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -41,10 +42,16 @@ pub(super) fn kernel_document(expansion: &KernelExpansion) -> KernelDocument {
 /// The support vectors of an expansion in their order.
 pub(super) fn support_document(expansion: &KernelExpansion) -> Vec<SupportVector> {
     let vectors = (0..expansion.len()).map(|index| SupportVector {
-        x: expansion.support().row(index).to_bit_string(),
+        x: bit_string(expansion, index),
         y: if expansion.is_positive(index) { 1 } else { -1 },
     });
     vectors.collect()
+}
+
+fn bit_string(expansion: &KernelExpansion, index: usize) -> String {
+    let (n, mut row, mut packed) = (expansion.kernel().n(), Vec::new(), Vec::new());
+    let words = expansion.row(index, &mut row).packed(n, &mut packed);
+    BitVector::from_words(n, words.to_vec()).to_bit_string()
 }
 
 /// Makes the expansion of a document.
@@ -81,7 +88,7 @@ pub(super) fn expansion(
                 "support vector {number}: its label is neither 1 nor -1"
             ));
         }
-        let pushed = expansion.push(bits.words(), vector.y == 1);
+        let pushed = expansion.push(RowBits::Packed(bits.words()), vector.y == 1);
         pushed.map_err(|limit| limit.to_string())?;
     }
     Ok(expansion)

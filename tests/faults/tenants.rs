@@ -35,7 +35,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// How long the load lasts, and how late a probe may be answered at the 99th percentile. A program that
 /// is not optimised, on a machine that does other things, is told apart from one that does not answer.
 fn terms() -> (Duration, Duration) {
-    let (seconds, milliseconds) = Scale::from_environment().of((6, 1_000), (30, 100));
+    let (seconds, milliseconds) = Scale::from_environment().of((6, 5_000), (30, 100));
     let [seconds, milliseconds] = [seconds * 1_000, milliseconds].map(Duration::from_millis);
     (seconds, milliseconds)
 }

@@ -7,6 +7,7 @@ use halfspace_core::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue::{CATALOGUE, find};
 use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::check::check;
+use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::evaluate::evaluate;
 use halfspace_core::learners::engine::holdout::HeldOut;
@@ -19,7 +20,9 @@ use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
 use halfspace_core::learners::predict::{check_fit, for_each_decisions};
 use halfspace_core::learners::predictor::Predictor;
+use halfspace_core::learners::sample::classes::{ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::source::Presentation;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
@@ -31,13 +34,23 @@ struct Twins {
 }
 
 impl Twins {
-    /// Random examples whose labels follow few of the features, some of them wrongly.
+    /// Random examples of two classes whose labels follow few of the features, some of them wrongly.
     fn new(random: &mut Xoshiro256PlusPlus, n: usize, examples: usize, is_real: bool) -> Self {
+        Self::of_classes(random, 2, n, examples, is_real)
+    }
+
+    fn of_classes(
+        random: &mut Xoshiro256PlusPlus,
+        classes: u32,
+        n: usize,
+        examples: usize,
+        is_real: bool,
+    ) -> Self {
         let mut sparse = SparseMatrix::new(n, is_real);
         let (mut bits, mut values) = (BitMatrix::new(n), Vec::new());
-        let mut labels = BitVector::zeros(examples);
+        let mut codes = Vec::new();
         let density = random.random_range(0.02..0.4);
-        for row in 0..examples {
+        for _ in 0..examples {
             let active = |id: &u32| (*id, random.random::<f64>() < density);
             let ids = (0..n as u32).collect::<Vec<_>>();
             let ids: Vec<u32> = ids
@@ -60,14 +73,21 @@ impl Twins {
             }
             values.extend(dense);
             bits.push_row(packed.words());
-            let is_positive = ids.iter().filter(|&&id| id < 8).count() % 3 == 1;
-            labels.set(row, is_positive != (random.random::<f64>() < 0.05));
+            let code = ids.iter().filter(|&&id| id < 8).count() as u32 % (classes + 1);
+            let noise = u32::from(random.random::<f64>() < 0.05);
+            codes.push((u32::from(code == 1) + code / 2 + noise) % classes);
         }
         let dense = match is_real {
             true => Features::Real(RealMatrix::from_values(n, values)),
             false => Features::Boolean(bits),
         };
-        let labels = Labels::of_signs(labels);
+        let mut planes = vec![BitVector::zeros(examples); planes_for(classes as usize)];
+        for (row, code) in codes.iter().enumerate() {
+            for (bit, plane) in planes.iter_mut().enumerate() {
+                plane.set(row, code >> bit & 1 == 1);
+            }
+        }
+        let labels = Labels::Labelled(ClassCodes::of_planes(planes));
         Self {
             sparse: Data::new(Features::Sparse(sparse), labels.clone()),
             dense: Data::new(dense, labels),
@@ -193,6 +213,83 @@ fn every_learner_gives_the_same_result_on_sparse_rows() {
         }
         assert!(trained > 0, "{}", entry.name);
     }
+}
+
+/// Random parameters of a learner.
+fn parameters_of(name: &str, random: &mut Xoshiro256PlusPlus, is_real: bool) -> Value {
+    let pick = |random: &mut Xoshiro256PlusPlus, values: &[Value]| {
+        values[random.random_range(0..values.len())].clone()
+    };
+    let mut params = match name {
+        "winnow" => json!({
+            "alpha": pick(random, &[json!(2), json!(1.5), json!(3)]),
+            "theta": pick(random, &[json!("4"), json!("7.5"), json!("60")]),
+            "negated_literals": random.random::<bool>(),
+        }),
+        "kernel-perceptron" => json!({
+            "kernel.conjunctions": pick(random, &[json!("monotone"), json!("all")]),
+            "order": pick(random, &[json!("cyclic"), json!("shuffled"), json!("random")]),
+        }),
+        "kernel-winnow" => {
+            json!({"max_active": 24, "theta": pick(random, &[json!("9"), json!("80.5")])})
+        }
+        _ => json!({
+            "bias": random.random::<bool>(),
+            "eta": pick(random, &[json!(1), json!(0.1), json!(0.3337)]),
+            "initial": pick(random, &[json!(0), json!(2), json!(0.7)]),
+        }),
+    };
+    if name == "kernel-perceptron" && random.random::<bool>() {
+        params["kernel.max_literals"] = json!(random.random_range(1..5));
+    }
+    if name.contains("perceptron") && !name.contains("kernel") && !is_real {
+        params["reading"] = pick(random, &[json!("signed"), json!("unsigned")]);
+    }
+    params
+}
+
+#[test]
+fn learners_of_sparse_rows_learn_alike_from_dense_ones() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(29);
+    let takes_sparse = |entry: &&LearnerEntry| entry.presentation == Presentation::LabelledSparse;
+    let entries: Vec<_> = CATALOGUE.iter().copied().filter(takes_sparse).collect();
+    let names: Vec<_> = entries.iter().map(|entry| entry.name).collect();
+    for expected in [
+        "averaged-perceptron",
+        "kernel-perceptron",
+        "kernel-winnow",
+        "pocket",
+        "winnow",
+    ] {
+        assert!(names.contains(&expected), "{names:?}");
+    }
+    let mut trained = vec![0; entries.len()];
+    for case in 0..1_000 {
+        let entry = entries[case % entries.len()];
+        let is_real = entry.data.real && random.random_range(0..4) == 0;
+        let n = match entry.name {
+            "kernel-winnow" => random.random_range(1..25),
+            _ => random.random_range(1..160),
+        };
+        let classes = [2, 2, 3, 5][random.random_range(0..4)];
+        let params = parameters_of(entry.name, &mut random, is_real);
+        let Some(mut task) = task(entry, &params, case as u64) else {
+            panic!("{}: {params}", entry.name)
+        };
+        task.classes = classes as usize;
+        if random.random_range(0..3) == 0 {
+            task.multiclass = Multiclass::Joint;
+        }
+        task.holdout = (case % 5 == 0).then_some(HeldOut::Share(0.3));
+        let rows = random.random_range(1..140);
+        let twins = Twins::of_classes(&mut random, classes, n, rows, is_real);
+        let other = Twins::of_classes(&mut random, classes, n, 70, is_real);
+        trained[case % entries.len()] += usize::from(assert_alike(&task, &twins, &other));
+    }
+    assert!(
+        trained.iter().all(|&count| count > 40),
+        "{names:?}: {trained:?}"
+    );
 }
 
 /// Keeps every state of a run.

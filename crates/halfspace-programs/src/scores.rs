@@ -263,8 +263,9 @@ fn kernel(members: &[&KernelExpansion]) -> Result<KernelScores, Stop> {
     let kernel = members[0].kernel();
     let support = |expansion: &&KernelExpansion| {
         nets((0..expansion.len()).map(|at| {
-            let row = expansion.support().row(at);
-            let ones = row.places().map(|place| place as u32).collect();
+            let mut words = Vec::new();
+            let ones = expansion.row(at, &mut words).ones();
+            let ones = ones.map(|place| place as u32).collect();
             (ones, if expansion.is_positive(at) { 1 } else { -1 })
         }))
     };

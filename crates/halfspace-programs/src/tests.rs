@@ -27,6 +27,7 @@ use halfspace_core::learners::linear::linear_weights::{
 };
 use halfspace_core::learners::predict::for_each_decisions;
 use halfspace_core::learners::predictor::Predictor;
+use halfspace_core::learners::sample::block::RowBits;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -143,8 +144,12 @@ fn expansion(
         KernelExpansion::new(Kernel::new(n, conjunctions, literals).expect("small"));
     for _ in 0..9 {
         let example = bits(rng, n);
-        expansion.push(example.words(), rng.random()).expect("room");
-        expansion.push(example.words(), rng.random()).expect("room");
+        expansion
+            .push(RowBits::Packed(example.words()), rng.random())
+            .expect("room");
+        expansion
+            .push(RowBits::Packed(example.words()), rng.random())
+            .expect("room");
     }
     Hypothesis::Kernel(expansion)
 }
@@ -776,7 +781,9 @@ fn python_states_numbers_of_any_length() {
     let mut expansion =
         KernelExpansion::new(Kernel::new(n, Conjunctions::All, None).expect("a kernel"));
     let example = BitVector::zeros(n);
-    expansion.push(example.words(), false).expect("room");
+    expansion
+        .push(RowBits::Packed(example.words()), false)
+        .expect("room");
     let predictor = Hypothesis::Kernel(expansion).into();
     let program = Program {
         title: "a test",

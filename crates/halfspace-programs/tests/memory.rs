@@ -12,6 +12,7 @@ use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
 use halfspace_core::learners::linear::linear_weights::{
     IntegerWeights, LinearWeights, Reading, RealWeights,
 };
+use halfspace_core::learners::sample::block::RowBits;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use halfspace_core::memory::{CountingAllocator, MemoryBudget};
 use halfspace_formats::{ColumnKind, StatedColumn, TableEncoding};
@@ -35,7 +36,7 @@ fn kernel(n: usize, literals: Option<u64>, vectors: usize, ones: usize) -> Hypot
         let mut example = BitVector::zeros(n);
         (0..ones).for_each(|at| example.set((at + vector * 7) % n, true));
         expansion
-            .push(example.words(), vector % 3 > 0)
+            .push(RowBits::Packed(example.words()), vector % 3 > 0)
             .expect("room");
     }
     Hypothesis::Kernel(expansion)

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::matrix::BLOCK_ROWS;
-use super::vector::WORD_BITS;
+use super::matrix::{BLOCK_ROWS, BitMatrix};
+use super::vector::{WORD_BITS, words_for};
 
 /// Sparse rows of `n` features.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +124,20 @@ impl SparseMatrix {
             (None, false) | (Some(_), true) => {}
         }
         self
+    }
+
+    /// Boolean rows as packed bits.
+    ///
+    /// # Panics
+    /// Panics if the rows have values.
+    pub fn packed(&self) -> BitMatrix {
+        assert!(!self.is_real(), "Boolean rows");
+        let (mut matrix, mut words) = (BitMatrix::new(self.n), vec![0; words_for(self.n)]);
+        for row in 0..self.rows() {
+            self.row(row).pack(&mut words);
+            matrix.push_row(&words);
+        }
+        matrix
     }
 
     /// Bytes of the rows in memory.

@@ -232,11 +232,12 @@ pub fn kernel(
     request: ExplanationRequest<'_>,
     stop: &StopFlag,
 ) -> Result<Explanation, Interrupt> {
-    let (kernel, support) = (expansion.kernel(), expansion.support());
+    let kernel = expansion.kernel();
+    let support = expansion.packed_support().map_err(|_| Interrupt::Memory)?;
     let label = |at| if expansion.is_positive(at) { 1 } else { -1 };
     let vectors = CountedVectors {
-        rows: support,
-        counts: (0..support.rows()).map(label).collect(),
+        rows: &support,
+        counts: (0..expansion.len()).map(label).collect(),
         conjunctions: kernel.conjunctions(),
     };
     let most = kernel

@@ -26,6 +26,7 @@ use crate::learners::linear::bounded::BoundedWeights;
 use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearWeights, Reading, RealWeights,
 };
+use crate::learners::sample::block::RowBits;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::winnow::winnow_weights::WinnowWeights;
 use crate::samples::{self, SampleParameters};
@@ -243,7 +244,9 @@ fn expansion(n: usize, examples: &[(u64, bool)]) -> KernelExpansion {
     let kernel = Kernel::new(n, Conjunctions::Monotone, None).expect("a small kernel");
     let mut expansion = KernelExpansion::new(kernel);
     for (bits, is_positive) in examples {
-        expansion.push(&[*bits], *is_positive).expect("room");
+        expansion
+            .push(RowBits::Packed(&[*bits]), *is_positive)
+            .expect("room");
     }
     expansion
 }

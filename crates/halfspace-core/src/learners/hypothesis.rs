@@ -117,7 +117,8 @@ impl Hypothesis {
     pub fn takes_sparse(&self, is_zero: bool) -> bool {
         match self {
             Self::Linear(weights) => !weights.takes_real() || is_zero,
-            _ => false,
+            Self::Winnow(_) | Self::KernelWinnow(_) => true,
+            Self::BinaryWeights(_) | Self::Kernel(_) | Self::Bounded(_) => false,
         }
     }
 
@@ -155,19 +156,14 @@ impl Hypothesis {
                 out.extend(rows.map(|row| weights.decide(block, row, &mut scratch)));
             }
             Self::Winnow(weights) => {
-                let mut words = vec![0; bits::words_for(weights.n())];
-                out.extend(rows.map(|row| {
-                    block.bits().copy_row(row, &mut words);
-                    weights.decide(&words)
-                }));
+                let mut words = Vec::new();
+                let decide = |row| weights.decide(block.row_bits(row, &mut words));
+                out.extend(rows.map(decide));
             }
             Self::KernelWinnow(weights) => {
-                let mut words = vec![0; bits::words_for(weights.n())];
-                let mut scratch = KernelWinnowScratch::default();
-                out.extend(rows.map(|row| {
-                    block.bits().copy_row(row, &mut words);
-                    weights.decide(&words, &mut scratch)
-                }));
+                let (mut words, mut scratch) = (Vec::new(), KernelWinnowScratch::default());
+                let decide = |row| weights.decide(block.row_bits(row, &mut words), &mut scratch);
+                out.extend(rows.map(decide));
             }
             Self::Kernel(expansion) => expansion.decide(block, rows, stop, out),
             Self::Bounded(weights) => out.extend(rows.map(|row| weights.decide(block, row))),
@@ -187,7 +183,7 @@ impl Hypothesis {
             }
             Self::Linear(weights) => weights.mistakes(block),
             Self::Winnow(weights) => weights.mistakes(block, stop),
-            Self::KernelWinnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
+            Self::KernelWinnow(weights) => weights.positives(block, stop) ^ block.positives,
             Self::Kernel(expansion) => expansion.mistakes(block, stop),
             Self::Bounded(weights) => weights.mistakes(block),
         }

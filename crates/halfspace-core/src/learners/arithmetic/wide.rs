@@ -9,13 +9,26 @@ use num_bigint::BigInt;
 
 /// A signed integer in two's complement, least significant word first. Arithmetic wraps at the width, so choose one
 /// that holds all sums.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wide(Box<[u64]>);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wide(Vec<u64>);
+
+/// The words of a number of `bits` bits including the sign.
+pub fn words_of(bits: usize) -> usize {
+    bits.div_ceil(64).max(1)
+}
 
 impl Wide {
     /// Zero, with space for numbers of `bits` bits including the sign.
     pub fn zero(bits: usize) -> Self {
-        Self(vec![0; bits.div_ceil(64).max(1)].into())
+        let mut zero = Self(Vec::new());
+        zero.reset(bits);
+        zero
+    }
+
+    /// Becomes zero, with space for numbers of `bits` bits including the sign.
+    pub fn reset(&mut self, bits: usize) {
+        self.0.clear();
+        self.0.resize(words_of(bits), 0);
     }
 
     pub fn clear(&mut self) {
@@ -27,12 +40,10 @@ impl Wide {
         &self.0
     }
 
-    /// Replaces the number by the words of another.
-    ///
-    /// # Panics
-    /// Panics if the width differs.
+    /// Replaces the number and its width by the words of another.
     pub fn assign(&mut self, words: &[u64]) {
-        self.0.copy_from_slice(words);
+        self.0.clear();
+        self.0.extend_from_slice(words);
     }
 
     pub fn is_negative(&self) -> bool {

@@ -18,6 +18,7 @@ use crate::bits::{self, BLOCK_ROWS, BitMatrix, LIMB_BITS, Limb, Shared};
 
 use crate::learners::arithmetic::wide::Wide;
 use crate::learners::engine::run::StopFlag;
+use crate::learners::sample::block::RowBits;
 
 /// The largest size in bytes of the table for a kernel with a limit on literals.
 pub const TABLE_BYTES_MAX: u64 = 1 << 28;
@@ -97,7 +98,7 @@ impl Kernel {
             table: OnceLock::new(),
             computing: Arc::default(),
         };
-        let words = bits::words_for(kernel.value_bits_max()) as u64;
+        let words = bits::words_for(kernel.value_bits_max(n)) as u64;
         let bytes = (n as u64 + 1).saturating_mul(8 * words);
         if kernel.literals_below_n().is_some() && bytes > TABLE_BYTES_MAX {
             return Err(TableTooLarge { n, bytes });
@@ -130,11 +131,11 @@ impl Kernel {
         self.max_literals.filter(|&k| k < self.n as u64)
     }
 
-    /// An upper bound on the bits of a value. There are at most (n + 1)^k conjunctions of at most k literals, and at
-    /// most 2^n shared ones of any size.
-    fn value_bits_max(&self) -> usize {
-        let unbounded = self.n + 1;
-        match self.literals_below_n() {
+    /// An upper bound on the bits of the value for so many shared literals. Of these, at most (literals + 1)^k
+    /// conjunctions have at most k literals, and 2^literals any number.
+    fn value_bits_max(&self, literals: usize) -> usize {
+        let unbounded = literals + 1;
+        match self.max_literals.filter(|&k| k < literals as u64) {
             None => unbounded,
             Some(k) => {
                 let bits = k.saturating_mul(u64::from(unbounded.ilog2()) + 1);
@@ -147,13 +148,13 @@ impl Kernel {
     pub fn words_of_sum(&self) -> u64 {
         match self.literals_below_n() {
             None => (self.n / LIMB_BITS) as u64 + 1,
-            Some(_) => (self.n as u64 + 1) * bits::words_for(self.value_bits_max()) as u64,
+            Some(_) => (self.n as u64 + 1) * bits::words_for(self.value_bits_max(self.n)) as u64,
         }
     }
 
-    /// Zero, with space for a signed sum of fewer than 2^20 values.
-    pub fn zero(&self) -> Wide {
-        Wide::zero(self.value_bits_max() + 21)
+    /// The bits of a signed sum of fewer than 2^20 values, each for at most so many shared literals.
+    pub fn sum_bits(&self, literals: usize) -> usize {
+        self.value_bits_max(literals) + 21
     }
 
     /// An empty histogram.
@@ -233,13 +234,24 @@ impl Kernel {
         true
     }
 
+    /// Adds to `score` the values for 0, 1, 2 and more shared literals, times these sums. `known` keeps the values.
+    pub(super) fn add_sums(&self, sums: &[i64], known: &mut Vec<BigUint>, score: &mut Wide) {
+        for (literals, &sum) in sums.iter().enumerate().filter(|(_, sum)| **sum != 0) {
+            if self.max_literals.is_none() {
+                score.add_shifted(sum, literals);
+                continue;
+            }
+            known.extend((known.len()..=literals).map(|literals| self.value(literals as u64)));
+            let digits: Vec<u64> = known[literals].iter_u64_digits().collect();
+            score.add_product(sum, &digits);
+        }
+    }
+
     /// K of an example with itself.
-    pub fn of_itself(&self, example: &[u64]) -> BigUint {
+    pub fn of_itself(&self, example: RowBits<'_>) -> BigUint {
         let literals = match self.conjunctions {
             Conjunctions::All => self.n,
-            Conjunctions::Monotone => {
-                example.iter().map(|word| word.count_ones()).sum::<u32>() as usize
-            }
+            Conjunctions::Monotone => example.count_ones(),
         };
         value(literals as u64, self.literals_below_n())
     }
@@ -254,7 +266,12 @@ impl Kernel {
         if let Some(table) = self.table.get() {
             return Some(table);
         }
-        let table = IntegerTable::new(self.n, k, bits::words_for(self.value_bits_max()), stop)?;
+        let table = IntegerTable::new(
+            self.n,
+            k,
+            bits::words_for(self.value_bits_max(self.n)),
+            stop,
+        )?;
         Some(self.table.get_or_init(|| table))
     }
 }

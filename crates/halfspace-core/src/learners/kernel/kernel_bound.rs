@@ -8,11 +8,13 @@
 
 use num_bigint::{BigInt, BigUint};
 
+use crate::bits::BLOCK_ROWS;
+
 use crate::learners::engine::bound::{Bound, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::kernel::kernel_scores::KernelScores;
-use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Stream;
 
 const THEOREM: &str = "Novikoff";
@@ -28,7 +30,7 @@ pub fn bound(
     run: &Run,
 ) -> Result<Bound, Interrupt> {
     let mut separator = KernelSeparator {
-        scores: KernelScores::new(expansion),
+        scores: KernelScores::new(),
         expansion: expansion.clone(),
         run,
     };
@@ -94,7 +96,7 @@ struct KernelSeparator<'a> {
 
 impl KernelSeparator<'_> {
     fn pass(&mut self, stream: &mut dyn Stream) -> Result<PassResult, Interrupt> {
-        let mut example = vec![0; self.expansion.support().words_per_row()];
+        let mut words = Vec::new();
         let (mut radius_squared, mut least) = (BigUint::ZERO, None);
         let mut is_clean = true;
         stream.rewind();
@@ -109,15 +111,15 @@ impl KernelSeparator<'_> {
             self.prepare(&block);
             for row in 0..block.rows() {
                 let margin = self.margin(&block, row)?;
-                block.bits().copy_row(row, &mut example);
+                let example = self.expansion.example(&block, row, &mut words);
+                radius_squared = radius_squared.max(self.expansion.kernel().of_itself(example));
                 if margin <= BigInt::ZERO {
                     is_clean = false;
-                    let pushed = self.expansion.push(&example, block.is_positive(row));
+                    let pushed = self.expansion.push(example, block.is_positive(row));
                     if pushed.is_err() {
                         return Ok(PassResult::Full);
                     }
                 }
-                radius_squared = radius_squared.max(self.expansion.kernel().of_itself(&example));
                 least = Some(least.map_or(margin.clone(), |least: BigInt| least.min(margin)));
             }
         }
@@ -132,12 +134,12 @@ impl KernelSeparator<'_> {
 
     /// |u|^2.
     fn norm_squared(&mut self) -> Result<BigUint, Interrupt> {
-        let support = self.expansion.support().clone();
+        let support = self.expansion.clone();
         let mut sum = BigInt::ZERO;
-        for (index, bits) in support.blocks().enumerate() {
-            let block = Block::of(BlockFeatures::Boolean(bits), self.expansion.labels(index));
+        for index in 0..support.len().div_ceil(BLOCK_ROWS) {
+            let block = support.block(index);
             self.prepare(&block);
-            for row in 0..bits.rows() {
+            for row in 0..block.rows() {
                 sum += self.margin(&block, row)?;
             }
         }

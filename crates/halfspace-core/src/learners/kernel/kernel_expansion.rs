@@ -5,18 +5,24 @@
 //! sum the powers of two, in limbs of [`LIMB_BITS`](crate::bits::LIMB_BITS) bits; with a limit, a histogram counts the
 //! shared literals. Only the sum over the limbs or the histogram needs wide integers, and the number of its terms does
 //! not depend on the number of support vectors.
+//!
+//! Under a monotone kernel, sparse examples become support vectors that list their ones ([`ListedSupport`]). The first
+//! support vector decides the form of all, and the scores are the same in both.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use num_bigint::{BigInt, BigUint};
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, words_for};
+use crate::memory::{self, NoMemory};
 
 use crate::learners::arithmetic::wide::Wide;
 use crate::learners::decision::{Decision, Score};
 use crate::learners::engine::run::{Interrupt, StopFlag};
-use crate::learners::kernel::conjunction_kernel::{Histogram, Kernel};
-use crate::learners::sample::block::Block;
+use crate::learners::kernel::conjunction_kernel::{Conjunctions, Histogram, Kernel};
+use crate::learners::kernel::listed_support::{ListedSupport, SharedOnes};
+use crate::learners::sample::block::{Block, BlockFeatures, RowBits};
 
 /// The largest number of support vectors.
 pub const SUPPORT_MAX: usize = 1_000_000;
@@ -35,12 +41,18 @@ const VALUES_PER_SUM: usize = (1 << 20) - 1;
 const WORDS_BETWEEN_LOOKS: usize = 1 << 20;
 
 /// A list of labelled examples under a kernel. An example may occur several times.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct KernelExpansion {
     kernel: Kernel,
-    support: BitMatrix,
+    support: Support,
     /// The labels of each block of 64: bit r is set if row r has the label +1.
     positives: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Support {
+    Packed(BitMatrix),
+    Listed(ListedSupport),
 }
 
 /// The limit that prevents another support vector.
@@ -65,11 +77,25 @@ impl SupportLimit {
     }
 }
 
+impl PartialEq for KernelExpansion {
+    /// Compares the support vectors whatever their form.
+    fn eq(&self, other: &Self) -> bool {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        self.kernel == other.kernel
+            && self.len() == other.len()
+            && self.positives == other.positives
+            && (0..self.len()).all(|index| {
+                let ones = self.row(index, &mut own).ones();
+                ones.eq(other.row(index, &mut others).ones())
+            })
+    }
+}
+
 impl KernelExpansion {
     /// An empty list, which scores every example 0.
     pub fn new(kernel: Kernel) -> Self {
         Self {
-            support: BitMatrix::new(kernel.n()),
+            support: Support::Packed(BitMatrix::new(kernel.n())),
             kernel,
             positives: Vec::new(),
         }
@@ -88,16 +114,44 @@ impl KernelExpansion {
 
     /// The number of support vectors.
     pub fn len(&self) -> usize {
-        self.support.rows()
+        match &self.support {
+            Support::Packed(rows) => rows.rows(),
+            Support::Listed(own) => own.rows().rows(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The support vectors in the order in which they were added.
-    pub fn support(&self) -> &BitMatrix {
-        &self.support
+    /// The support vectors in the order in which they were added, in the packed form.
+    ///
+    /// # Errors
+    /// An error if the memory grant is too small for the packed form of listed vectors.
+    pub fn packed_support(&self) -> Result<Cow<'_, BitMatrix>, NoMemory> {
+        Ok(match &self.support {
+            Support::Packed(rows) => Cow::Borrowed(rows),
+            Support::Listed(own) => {
+                let words = words_for(self.kernel.n()) * self.len();
+                memory::need((words * size_of::<u64>()) as u64)?;
+                Cow::Owned(own.rows().packed())
+            }
+        })
+    }
+
+    /// Support vector `index`. `words` is memory: see [`Block::row_bits`].
+    pub fn row<'a>(&'a self, index: usize, words: &'a mut Vec<u64>) -> RowBits<'a> {
+        let block = self.block(index / BLOCK_ROWS);
+        block.row_bits(index % BLOCK_ROWS, words)
+    }
+
+    /// Block `index` of the support vectors with their labels.
+    pub fn block(&self, index: usize) -> Block<'_> {
+        let features = match &self.support {
+            Support::Packed(rows) => BlockFeatures::Boolean(rows.block(index)),
+            Support::Listed(own) => BlockFeatures::Sparse(own.rows().block(index)),
+        };
+        Block::of(features, self.positives[index])
     }
 
     /// Whether support vector `index` has the label +1.
@@ -105,16 +159,28 @@ impl KernelExpansion {
         self.positives[index / BLOCK_ROWS] >> (index % BLOCK_ROWS) & 1 == 1
     }
 
-    /// The labels of block `index` of the support vectors: bit r is set if row r has the label +1.
-    pub fn labels(&self, index: usize) -> u64 {
-        self.positives[index]
+    /// A row of a block in the form that the kernel reads. `words` is memory for packed words.
+    pub fn example<'a>(
+        &self,
+        block: &Block<'a>,
+        row: usize,
+        words: &'a mut Vec<u64>,
+    ) -> RowBits<'a> {
+        match (block.features, self.kernel.conjunctions()) {
+            (BlockFeatures::Sparse(rows), Conjunctions::All) => {
+                words.resize(words_for(rows.n()), 0);
+                rows.row(row).pack(words);
+                RowBits::Packed(words)
+            }
+            _ => block.row_bits(row, words),
+        }
     }
 
-    /// Adds a support vector, given by its words.
+    /// Adds a support vector.
     ///
     /// # Errors
     /// The limit that the list has reached.
-    pub fn push(&mut self, example: &[u64], is_positive: bool) -> Result<(), SupportLimit> {
+    pub fn push(&mut self, example: RowBits<'_>, is_positive: bool) -> Result<(), SupportLimit> {
         let (index, n) = (self.len(), self.kernel.n());
         if index >= SUPPORT_MAX {
             return Err(SupportLimit::Vectors);
@@ -122,7 +188,13 @@ impl KernelExpansion {
         if (index + 1) * (n + CHARACTERS_BESIDE) > CHARACTERS_MAX {
             return Err(SupportLimit::Characters);
         }
-        self.support.push_row(example);
+        if self.is_empty() && matches!(example, RowBits::Listed(_)) {
+            self.support = Support::Listed(ListedSupport::new(n));
+        }
+        match &mut self.support {
+            Support::Packed(rows) => rows.push_row(example.packed(n, &mut Vec::new())),
+            Support::Listed(own) => own.push(example.listed(&mut Vec::new())),
+        }
         if index.is_multiple_of(BLOCK_ROWS) {
             self.positives.push(0);
         }
@@ -130,10 +202,22 @@ impl KernelExpansion {
         Ok(())
     }
 
+    /// The approximate number of words of work that a support vector adds to a score.
+    pub fn words_per_vector(&self) -> u64 {
+        match &self.support {
+            Support::Packed(rows) => rows.words_per_row() as u64,
+            // The index visits only the vectors that share a feature, each a few times.
+            Support::Listed(_) => 1,
+        }
+    }
+
     /// The approximate number of words of work for one score.
     pub fn words_of_work(&self) -> u64 {
-        let compared = self.support.words_per_row() as u64 * self.len() as u64;
-        compared + self.kernel.words_of_sum()
+        let sum = match &self.support {
+            Support::Packed(_) => self.kernel.words_of_sum(),
+            Support::Listed(_) => 1,
+        };
+        self.words_per_vector() * self.len() as u64 + sum
     }
 
     /// The approximate number of words of work of [`Self::norm_squared`].
@@ -141,8 +225,11 @@ impl KernelExpansion {
         let pairs = self.len() as u64 * self.len() as u64;
         let sums = pairs / VALUES_PER_SUM as u64 + 1;
         // A pair also changes one entry of the histogram.
-        let compared = pairs.saturating_mul(self.support.words_per_row() as u64 + 1);
-        compared.saturating_add(sums * self.kernel.words_of_sum())
+        let compared = pairs.saturating_mul(self.words_per_vector() + 1);
+        match &self.support {
+            Support::Packed(_) => compared.saturating_add(sums * self.kernel.words_of_sum()),
+            Support::Listed(_) => compared,
+        }
     }
 
     /// The sum of L(u) L(v) K(u, v) over all pairs of support vectors, which is the sum of the squared weights of all
@@ -151,24 +238,47 @@ impl KernelExpansion {
     /// # Errors
     /// The interrupt that stopped the sum.
     pub fn norm_squared(&self, stop: &StopFlag) -> Result<BigUint, Interrupt> {
-        let mut scratch = self.scratch();
+        let norm = match &self.support {
+            Support::Packed(rows) => self.norm_of_packed(rows, stop),
+            Support::Listed(own) => {
+                let (mut norm, mut scratch) = (BigInt::ZERO, ExpansionScratch::default());
+                for (index, ones) in (0..self.len()).map(|row| (row, own.rows().row(row).ids)) {
+                    let ones = RowBits::Listed(ones);
+                    scratch.score.reset(self.score_bits(ones));
+                    if !scratch.add_score(self, 0, ones, stop) {
+                        break;
+                    }
+                    match self.is_positive(index) {
+                        true => norm += scratch.score.to_big(),
+                        false => norm -= scratch.score.to_big(),
+                    }
+                }
+                norm
+            }
+        };
+        // The sum is a squared norm, so the magnitude is the sum itself.
+        stop.raised().map_or(Ok(norm.into_parts().1), Err)
+    }
+
+    /// [`Self::norm_squared`] for packed vectors, whose values are counted together. Any number once `stop` is raised.
+    fn norm_of_packed(&self, support: &BitMatrix, stop: &StopFlag) -> BigInt {
+        let mut histogram = self.kernel.histogram();
+        let mut score = Wide::zero(self.kernel.sum_bits(self.kernel.n()));
+        let mut example = vec![0; support.words_per_row()];
         let negated: Vec<u64> = self.positives.iter().map(|labels| !labels).collect();
         let (mut norm, mut values) = (BigInt::ZERO, 0);
         for row in 0..self.len() {
-            let block = self.support.block(row / BLOCK_ROWS);
-            block.copy_row(row % BLOCK_ROWS, &mut scratch.example);
-            let (example, histogram) = (&scratch.example, &mut scratch.histogram);
+            let block = support.block(row / BLOCK_ROWS);
+            block.copy_row(row % BLOCK_ROWS, &mut example);
             let labels = match self.is_positive(row) {
                 true => &self.positives,
                 false => &negated,
             };
-            let support = &self.support;
             self.kernel
-                .count(support, 0..self.len(), labels, example, histogram);
+                .count(support, 0..self.len(), labels, &example, &mut histogram);
             values += self.len();
             if values + self.len() > VALUES_PER_SUM || row + 1 == self.len() {
-                let (histogram, score) = (&mut scratch.histogram, &mut scratch.score);
-                if !self.kernel.add(histogram, score, stop) {
+                if !self.kernel.add(&mut histogram, &mut score, stop) {
                     break;
                 }
                 norm += score.to_big();
@@ -179,41 +289,15 @@ impl KernelExpansion {
                 break;
             }
         }
-        // The sum is a squared norm, so the magnitude is the sum itself.
-        stop.raised().map_or(Ok(norm.into_parts().1), Err)
+        norm
     }
 
-    /// Memory for scoring one example.
-    pub fn scratch(&self) -> ExpansionScratch {
-        ExpansionScratch {
-            histogram: self.kernel.histogram(),
-            score: self.kernel.zero(),
-            example: vec![0; words_for(self.kernel.n())],
-        }
-    }
-
-    /// Adds the terms of the support vectors from `first` on to the `score` of an example, given by its words.
-    /// Returns false if the computation was told to stop; `score` is then invalid.
-    pub fn add_score(
-        &self,
-        first: usize,
-        example: &[u64],
-        histogram: &mut Histogram,
-        score: &mut Wide,
-        stop: &StopFlag,
-    ) -> bool {
-        let rows_between_looks = WORDS_BETWEEN_LOOKS / example.len() + 1;
-        let (mut row, support) = (first, &self.support);
-        while row < self.len() {
-            if stop.raised().is_some() {
-                return false;
-            }
-            let rows = row..self.len().min(row + rows_between_looks);
-            row = rows.end;
-            self.kernel
-                .count(support, rows, &self.positives, example, histogram);
-        }
-        self.kernel.add(histogram, score, stop)
+    /// The bits of the score of an example, the sign included.
+    pub fn score_bits(&self, example: RowBits<'_>) -> usize {
+        self.kernel.sum_bits(match (&self.support, example) {
+            (Support::Listed(_), RowBits::Listed(ones)) => ones.len(),
+            _ => self.kernel.n(),
+        })
     }
 
     /// Appends the prediction and the exact score of each of `rows` to `out`, or of fewer if `stop` is raised.
@@ -224,7 +308,7 @@ impl KernelExpansion {
         stop: &StopFlag,
         out: &mut Vec<Decision>,
     ) {
-        let mut scratch = self.scratch();
+        let mut scratch = ExpansionScratch::default();
         for row in rows {
             if !scratch.score(self, block, row, stop) {
                 break;
@@ -236,7 +320,7 @@ impl KernelExpansion {
 
     /// The mask of the rows of a block that the expansion classifies wrongly, or any mask if `stop` is raised.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
-        let mut scratch = self.scratch();
+        let mut scratch = ExpansionScratch::default();
         let mut mask = 0;
         for row in 0..block.rows() {
             if !scratch.score(self, block, row, stop) {
@@ -250,11 +334,15 @@ impl KernelExpansion {
 }
 
 /// Memory for scoring one example.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ExpansionScratch {
-    histogram: Histogram,
-    score: Wide,
-    example: Vec<u64>,
+    /// The score.
+    pub score: Wide,
+    histogram: Option<Histogram>,
+    shared: SharedOnes,
+    values: Vec<BigUint>,
+    words: Vec<u64>,
+    places: Vec<u32>,
 }
 
 impl ExpansionScratch {
@@ -266,10 +354,48 @@ impl ExpansionScratch {
         row: usize,
         stop: &StopFlag,
     ) -> bool {
-        block.bits().copy_row(row, &mut self.example);
-        self.score.clear();
-        let (histogram, score) = (&mut self.histogram, &mut self.score);
-        expansion.add_score(0, &self.example, histogram, score, stop)
+        let mut words = std::mem::take(&mut self.words);
+        let example = expansion.example(block, row, &mut words);
+        self.score.reset(expansion.score_bits(example));
+        let is_done = self.add_score(expansion, 0, example, stop);
+        self.words = words;
+        is_done
+    }
+
+    /// Adds the terms of the support vectors from `first` on to the score of an example. Returns false if the
+    /// computation was told to stop; the score is then invalid.
+    pub fn add_score(
+        &mut self,
+        expansion: &KernelExpansion,
+        first: usize,
+        example: RowBits<'_>,
+        stop: &StopFlag,
+    ) -> bool {
+        let (kernel, positives) = (&expansion.kernel, &expansion.positives);
+        let support = match &expansion.support {
+            Support::Packed(support) => support,
+            Support::Listed(own) => {
+                let ones = example.listed(&mut self.places);
+                let sums = own.sums(first, ones, positives, &mut self.shared, stop);
+                if let Some(sums) = sums {
+                    kernel.add_sums(sums, &mut self.values, &mut self.score);
+                }
+                return sums.is_some();
+            }
+        };
+        let example = example.packed(kernel.n(), &mut self.words);
+        let histogram = self.histogram.get_or_insert_with(|| kernel.histogram());
+        let rows_between_looks = WORDS_BETWEEN_LOOKS / example.len() + 1;
+        let mut row = first;
+        while row < expansion.len() {
+            if stop.raised().is_some() {
+                return false;
+            }
+            let rows = row..expansion.len().min(row + rows_between_looks);
+            row = rows.end;
+            kernel.count(support, rows, positives, example, histogram);
+        }
+        kernel.add(histogram, &mut self.score, stop)
     }
 }
 
@@ -358,7 +484,7 @@ mod tests {
         fn kernel_scores_and_signs_match_the_definition((kernel, support) in cases()) {
             let (stop, n, values) = (StopFlag::default(), kernel.n(), values(&kernel));
             let mut expansion = KernelExpansion::new(kernel.clone());
-            let mut scores = KernelScores::new(&expansion);
+            let mut scores = KernelScores::new();
             scores.support_words_min = 16;
             let mut examples = BitMatrix::new(n);
             support.iter().for_each(|(x, _)| examples.push_row(x.words()));
@@ -370,7 +496,7 @@ mod tests {
                     let expected = naive(&kernel, &values, &support[..known], &support[row].0);
                     prop_assert_eq!(kept.expect("nobody stops it").to_big(), expected);
                 }
-                expansion.push(x.words(), *is_positive).expect("room");
+                expansion.push(RowBits::Packed(x.words()), *is_positive).expect("room");
             }
             for (index, bits) in examples.blocks().enumerate() {
                 let mut decisions = Vec::new();
@@ -392,7 +518,7 @@ mod tests {
             prop_assert_eq!(BigInt::from(norm), examples.sum::<BigInt>());
             for (x, _) in &support {
                 let itself = naive(&kernel, &values, &[(x.clone(), true)], x);
-                prop_assert_eq!(BigInt::from(kernel.of_itself(x.words())), itself);
+                prop_assert_eq!(BigInt::from(kernel.of_itself(RowBits::Packed(x.words()))), itself);
             }
         }
     }
@@ -402,16 +528,22 @@ mod tests {
         let kernel = |n| Kernel::new(n, Conjunctions::All, None).expect("no table");
         let mut narrow = KernelExpansion::new(kernel(1));
         for _ in 0..SUPPORT_MAX {
-            narrow.push(&[1], true).expect("room");
+            narrow.push(RowBits::Packed(&[1]), true).expect("room");
         }
-        assert_eq!(narrow.push(&[1], true), Err(SupportLimit::Vectors));
+        assert_eq!(
+            narrow.push(RowBits::Packed(&[1]), true),
+            Err(SupportLimit::Vectors)
+        );
         assert_eq!(narrow.len(), SUPPORT_MAX);
         let n = CHARACTERS_MAX / 3 - CHARACTERS_BESIDE;
         let (mut wide, example) = (KernelExpansion::new(kernel(n)), vec![0; words_for(n)]);
         for _ in 0..3 {
-            wide.push(&example, false).expect("room");
+            wide.push(RowBits::Packed(&example), false).expect("room");
         }
-        assert_eq!(wide.push(&example, false), Err(SupportLimit::Characters));
+        assert_eq!(
+            wide.push(RowBits::Packed(&example), false),
+            Err(SupportLimit::Characters)
+        );
     }
 
     #[test]
@@ -419,12 +551,14 @@ mod tests {
         let kernel = Kernel::new(70, Conjunctions::Monotone, Some(5)).expect("a small table");
         let mut expansion = KernelExpansion::new(kernel);
         for _ in 0..100 {
-            expansion.push(&[1, 1], false).expect("room");
+            expansion
+                .push(RowBits::Packed(&[1, 1]), false)
+                .expect("room");
         }
         let stop = StopFlag::default();
         stop.raise(Interrupt::Cancelled);
-        let mut scores = KernelScores::new(&expansion);
-        let examples = expansion.support().clone();
+        let mut scores = KernelScores::new();
+        let examples = expansion.packed_support().expect("memory").into_owned();
         let block = block_of(&examples, 0);
         assert_eq!(scores.score(&expansion, &block, 0, &stop), None);
         assert_eq!(expansion.mistakes(&block, &stop), 0);

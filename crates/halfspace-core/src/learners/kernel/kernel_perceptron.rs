@@ -66,10 +66,13 @@ use crate::learners::kernel::kernel_scores::KernelScores;
 use crate::learners::linear::novikoff::NOT_CONVERGED;
 use crate::learners::linear::perceptron::{ORDER, order};
 use crate::learners::predictor::Predictor;
-use crate::learners::sample::block::Block;
+use crate::learners::sample::block::{Block, RowBits};
 use crate::learners::sample::source::{Presentation, SharedSample, Stream};
 
 const MAX_LITERALS: &str = "kernel.max_literals";
+
+/// What a snapshot has in place of the number of ones of a support vector if the packed words follow.
+const PACKED: u64 = u64::MAX;
 
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "kernel-perceptron",
@@ -81,7 +84,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         real: false,
     },
     reading: "unsigned",
-    presentation: Presentation::Labelled,
+    presentation: Presentation::LabelledSparse,
     on_line: true,
     pace: Pace::Slowing,
     confidence_rules: &[],
@@ -126,7 +129,8 @@ struct KernelPerceptron {
     scores: KernelScores,
     starts_at_zero: bool,
     order: Order,
-    example: Vec<u64>,
+    /// Memory for the packed words of a row.
+    words: Vec<u64>,
 }
 
 impl KernelPerceptron {
@@ -144,9 +148,9 @@ impl KernelPerceptron {
             })?;
         let expansion = KernelExpansion::new(kernel);
         Ok(Self {
-            scores: KernelScores::new(&expansion),
+            scores: KernelScores::new(),
             starts_at_zero: true,
-            example: vec![0; expansion.support().words_per_row()],
+            words: Vec::new(),
             expansion,
             order: order(setup.parameters),
         })
@@ -176,7 +180,7 @@ impl Rule for KernelPerceptron {
             return Err("the model has another kernel; set the same kernel.* parameters".into());
         }
         self.starts_at_zero = expansion.is_empty();
-        self.scores = KernelScores::new(expansion);
+        self.scores = KernelScores::new();
         self.expansion = expansion.clone();
         Ok(())
     }
@@ -199,7 +203,16 @@ impl Rule for KernelPerceptron {
         snapshot.number(self.expansion.len() as u64);
         for index in 0..self.expansion.len() {
             snapshot.number(self.expansion.is_positive(index).into());
-            snapshot.numbers(self.expansion.support().row(index).words().iter().copied());
+            match self.expansion.row(index, &mut self.words) {
+                RowBits::Packed(words) => {
+                    snapshot.number(PACKED);
+                    snapshot.numbers(words.iter().copied());
+                }
+                RowBits::Listed(ones) => {
+                    snapshot.number(ones.len() as u64);
+                    snapshot.numbers(ones.iter().map(|&one| one.into()));
+                }
+            }
         }
     }
 
@@ -208,12 +221,27 @@ impl Rule for KernelPerceptron {
         let n = expansion.kernel().n();
         for _ in 0..snapshot.count()? {
             let is_positive = snapshot.number()? == 1;
-            let example = read_weights(n, snapshot)?;
-            let added = expansion.push(example.words(), is_positive);
+            let added = match snapshot.number()? {
+                PACKED => {
+                    let example = read_weights(n, snapshot)?;
+                    expansion.push(RowBits::Packed(example.words()), is_positive)
+                }
+                count => {
+                    let ones =
+                        snapshot.numbers(usize::try_from(count).map_err(|_| SnapshotError)?)?;
+                    if !ones.is_sorted_by(|one, other| one < other)
+                        || ones.last().is_some_and(|&last| last >= n as u64)
+                    {
+                        return Err(SnapshotError);
+                    }
+                    let ones: Vec<u32> = ones.into_iter().map(|one| one as u32).collect();
+                    expansion.push(RowBits::Listed(&ones), is_positive)
+                }
+            };
             added.map_err(|_| SnapshotError)?;
         }
         // The cache of scores only saves work, so the state does not contain it.
-        self.scores = KernelScores::new(&expansion);
+        self.scores = KernelScores::new();
         self.expansion = expansion;
         Ok(())
     }
@@ -265,8 +293,11 @@ impl OnlineRule for KernelPerceptron {
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        block.bits().copy_row(row, &mut self.example);
-        match self.expansion.push(&self.example, block.is_positive(row)) {
+        let mut words = std::mem::take(&mut self.words);
+        let example = self.expansion.example(block, row, &mut words);
+        let pushed = self.expansion.push(example, block.is_positive(row));
+        self.words = words;
+        match pushed {
             Ok(()) => Update::Changed,
             Err(limit) => Update::Refused(limit.text()),
         }
@@ -354,7 +385,11 @@ mod tests {
         (0..expansion.len())
             .map(|at| {
                 (
-                    expansion.support().row(at).to_bit_string(),
+                    expansion
+                        .packed_support()
+                        .expect("memory")
+                        .row(at)
+                        .to_bit_string(),
                     expansion.is_positive(at),
                 )
             })

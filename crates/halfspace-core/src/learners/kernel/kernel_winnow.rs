@@ -20,20 +20,20 @@
 //! use halfspace_core::learners::decision::Score;
 //! use halfspace_core::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, KernelWinnowScratch};
 //! use halfspace_core::learners::arithmetic::power_sum::Base;
+//! use halfspace_core::learners::sample::block::RowBits;
 //!
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);
 //! // The promotion of the example x1 x2 doubles the weights of x1, x2 and x1 x2.
 //! weights.add(&[0, 1], 1).expect("room");
-//! let decision = weights.decide(&[0b011], &mut KernelWinnowScratch::default());
+//! let example = RowBits::Listed(&[0, 1]);
+//! let decision = weights.decide(example, &mut KernelWinnowScratch::default());
 //! assert_eq!((decision.is_positive(), decision.score), (false, Score::Integer(6)));
 //! ```
 
 use std::ops::Range;
 
 use num_bigint::BigUint;
-
-use crate::bits::words_for;
 
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
@@ -57,7 +57,6 @@ use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 use crate::learners::winnow::check_powers;
-use crate::learners::winnow::winnow_weights::active;
 
 /// The largest number of features for which 2^n has at most [`DIGITS_MAX`] digits.
 const DEFAULT_THETA_N_MAX: usize = 33_219;
@@ -76,7 +75,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         real: false,
     },
     reading: "unsigned",
-    presentation: Presentation::Labelled,
+    presentation: Presentation::LabelledSparse,
     on_line: true,
     pace: Pace::Unforeseen,
     confidence_rules: &[],
@@ -148,8 +147,8 @@ fn active_max(parameters: &Parameters) -> u64 {
 struct KernelWinnow {
     weights: KernelWinnowWeights,
     scratch: KernelWinnowScratch,
-    /// The packed words of the present row.
-    row: Vec<u64>,
+    /// Memory for the packed words of a row.
+    words: Vec<u64>,
 }
 
 impl KernelWinnow {
@@ -177,7 +176,7 @@ impl KernelWinnow {
         Ok(Self {
             weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
             scratch: KernelWinnowScratch::default(),
-            row: vec![0; words_for(n)],
+            words: Vec::new(),
         })
     }
 }
@@ -245,12 +244,12 @@ impl OnlineRule for KernelWinnow {
         let Self {
             weights,
             scratch,
-            row: words,
+            words,
         } = self;
         rows.find(|&row| {
-            block.bits().copy_row(row, words);
+            let bits = block.row_bits(row, words);
             stop.raised().is_some()
-                || weights.is_positive(words, scratch, stop) != block.is_positive(row)
+                || weights.is_positive(bits, scratch, stop) != block.is_positive(row)
         })
     }
 
@@ -259,8 +258,7 @@ impl OnlineRule for KernelWinnow {
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        block.bits().copy_row(row, &mut self.row);
-        let features = active(&self.row, self.weights.n(), false);
+        let features = block.row_bits(row, &mut self.words).ones();
         let features: Vec<_> = features.map(|feature| feature as u32).collect();
         if features.is_empty() {
             // Only the empty conjunction is true for this example, and the empty conjunction has no weight.
@@ -283,8 +281,8 @@ impl OnlineRule for KernelWinnow {
 
 impl MemberRule for KernelWinnow {
     fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
-        block.bits().copy_row(row, &mut self.row);
-        self.weights.decide(&self.row, &mut self.scratch)
+        let row = block.row_bits(row, &mut self.words);
+        self.weights.decide(row, &mut self.scratch)
     }
 }
 

@@ -7,13 +7,13 @@
 
 use std::collections::HashMap;
 
-use crate::bits::{BitBlock, BitVector, words_for};
+use crate::bits::BitVector;
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::winnow::winnow_weights::active;
+use crate::learners::sample::block::{Block, RowBits};
 
 /// The largest number of active features in an example, whose cube takes 64 MiB. After the projection of the support,
 /// the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
@@ -214,14 +214,14 @@ impl KernelWinnowWeights {
         Ok(place)
     }
 
-    /// Whether the true monomials of a row, given as packed words, reach theta. Any answer is possible once `stop` is
+    /// Whether the true monomials of a row reach theta. Any answer is possible once `stop` is
     /// raised.
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features are active.
     pub fn is_positive(
         &self,
-        row: &[u64],
+        row: RowBits<'_>,
         scratch: &mut KernelWinnowScratch,
         stop: &StopFlag,
     ) -> bool {
@@ -229,11 +229,11 @@ impl KernelWinnowWeights {
         PowerSum::new(self.base, &terms).reaches(&self.theta)
     }
 
-    /// The decision on a row, given as packed words.
+    /// The decision on a row.
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features are active.
-    pub fn decide(&self, row: &[u64], scratch: &mut KernelWinnowScratch) -> Decision {
+    pub fn decide(&self, row: RowBits<'_>, scratch: &mut KernelWinnowScratch) -> Decision {
         let terms = self.terms(row, scratch, &StopFlag::default());
         let sum = PowerSum::new(self.base, &terms);
         let is_positive = sum.reaches(&self.theta);
@@ -244,16 +244,15 @@ impl KernelWinnowWeights {
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features of a row are active.
-    pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
+    pub fn positives(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         let mut scratch = KernelWinnowScratch::default();
-        let mut row = vec![0; words_for(self.n)];
-        let mut mask = 0;
+        let (mut words, mut mask) = (Vec::new(), 0);
         for at in 0..block.rows() {
             if stop.raised().is_some() {
                 break;
             }
-            block.copy_row(at, &mut row);
-            mask |= u64::from(self.is_positive(&row, &mut scratch, stop)) << at;
+            let row = block.row_bits(at, &mut words);
+            mask |= u64::from(self.is_positive(row, &mut scratch, stop)) << at;
         }
         mask
     }
@@ -261,7 +260,7 @@ impl KernelWinnowWeights {
     /// The number of true monomials of a row per exponent.
     fn terms(
         &self,
-        row: &[u64],
+        row: RowBits<'_>,
         scratch: &mut KernelWinnowScratch,
         stop: &StopFlag,
     ) -> Vec<(i32, u64)> {
@@ -273,7 +272,7 @@ impl KernelWinnowWeights {
 
     /// Adds the net count of each example of the support at the subset of active features that it shares with the
     /// row.
-    fn project(&self, row: &[u64], scratch: &mut KernelWinnowScratch) {
+    fn project(&self, row: RowBits<'_>, scratch: &mut KernelWinnowScratch) {
         let KernelWinnowScratch {
             active: own,
             shared,
@@ -281,7 +280,7 @@ impl KernelWinnowWeights {
             cube,
         } = scratch;
         own.clear();
-        own.extend(active(row, self.n, false).map(|feature| feature as u32));
+        own.extend(row.ones().map(|feature| feature as u32));
         assert!(
             own.len() as u64 <= ACTIVE_MAX,
             "checked before it came here"
@@ -329,6 +328,7 @@ pub fn active_features(example: &BitVector) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::RowBits::Packed;
     use super::*;
     use crate::learners::decision::Score;
     use num_bigint::BigInt;
@@ -343,12 +343,12 @@ mod tests {
     fn kernel_winnow_sums_all_nonempty_monomials() {
         let mut weights = weights(2.0, 7, 5);
         let mut scratch = KernelWinnowScratch::default();
-        assert!(weights.is_positive(&[0b10101], &mut scratch, &StopFlag::default()));
-        assert!(!weights.is_positive(&[0b00011], &mut scratch, &StopFlag::default()));
-        assert!(!weights.is_positive(&[0], &mut scratch, &StopFlag::default()));
+        assert!(weights.is_positive(Packed(&[0b10101]), &mut scratch, &StopFlag::default()));
+        assert!(!weights.is_positive(Packed(&[0b00011]), &mut scratch, &StopFlag::default()));
+        assert!(!weights.is_positive(Packed(&[0]), &mut scratch, &StopFlag::default()));
         // The weights of x1, x3 and x1 x3 double. Of the monomials of x3 x4, only x3 doubles.
         weights.add(&[0, 2], 1).expect("room");
-        let decision = weights.decide(&[0b01100], &mut scratch);
+        let decision = weights.decide(Packed(&[0b01100]), &mut scratch);
         assert_eq!(decision.score, Score::Integer(2 + 1 + 1));
     }
 
@@ -414,10 +414,10 @@ mod tests {
                     e => &scale / BigInt::from(alpha as u64).pow(e.unsigned_abs()),
                 };
                 let sum: BigInt = (1..64).filter(|t| t & x == *t).map(power).sum();
-                let decision = weights.decide(&[x], &mut scratch);
+                let decision = weights.decide(Packed(&[x]), &mut scratch);
                 prop_assert_eq!(decision.is_positive(), sum >= &scale * theta);
                 let reduced = weights.without_cancelled();
-                prop_assert_eq!(reduced.decide(&[x], &mut scratch), decision);
+                prop_assert_eq!(reduced.decide(Packed(&[x]), &mut scratch), decision);
             }
         }
     }

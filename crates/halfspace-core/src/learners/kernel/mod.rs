@@ -8,3 +8,4 @@ pub(crate) mod kernel_perceptron;
 pub(crate) mod kernel_scores;
 pub mod kernel_winnow;
 pub mod kernel_winnow_weights;
+mod listed_support;

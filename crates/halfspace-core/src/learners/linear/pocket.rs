@@ -62,7 +62,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         real: true,
     },
     reading: "signed or unsigned",
-    presentation: Presentation::Labelled,
+    presentation: Presentation::LabelledSparse,
     on_line: false,
     pace: Pace::Steady,
     confidence_rules: &[],

@@ -1,7 +1,7 @@
 //! A block of up to 64 examples in the form in which a rule reads them: the features, the labels, and a mask of the
 //! negative examples whose signs were reversed to make positive ones of them (reflected).
 
-use crate::bits::{BLOCK_ROWS, BitBlock, SparseBlock, WORD_BITS};
+use crate::bits::{self, BLOCK_ROWS, BitBlock, SparseBlock, SparseRow, WORD_BITS};
 
 use crate::learners::sample::classes::BlockCodes;
 
@@ -28,6 +28,144 @@ pub enum BlockFeatures<'a> {
     Real { n: usize, values: &'a [f64] },
     /// The active features of each row, Boolean or real.
     Sparse(SparseBlock<'a>),
+}
+
+/// The bits of one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowBits<'a> {
+    /// Packed words.
+    Packed(&'a [u64]),
+    /// The places of the ones, ascending from 0.
+    Listed(&'a [u32]),
+}
+
+/// A copy of the bits of one row.
+#[derive(Clone, Debug)]
+pub enum OwnedRowBits {
+    Packed(Vec<u64>),
+    Listed(Vec<u32>),
+}
+
+impl From<RowBits<'_>> for OwnedRowBits {
+    fn from(bits: RowBits<'_>) -> Self {
+        match bits {
+            RowBits::Packed(words) => Self::Packed(words.to_vec()),
+            RowBits::Listed(places) => Self::Listed(places.to_vec()),
+        }
+    }
+}
+
+impl OwnedRowBits {
+    pub fn as_bits(&self) -> RowBits<'_> {
+        match self {
+            Self::Packed(words) => RowBits::Packed(words),
+            Self::Listed(places) => RowBits::Listed(places),
+        }
+    }
+}
+
+impl<'a> RowBits<'a> {
+    /// The words of a packed row and the places of another, of which one is empty.
+    fn parts(self) -> (&'a [u64], &'a [u32]) {
+        match self {
+            Self::Packed(words) => (words, &[]),
+            Self::Listed(places) => (&[], places),
+        }
+    }
+
+    /// The places of the ones, ascending from 0.
+    pub fn ones(self) -> impl Iterator<Item = usize> + Clone + use<'a> {
+        let (words, places) = self.parts();
+        let packed = words
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &word)| places_of(at, word));
+        packed.chain(places.iter().map(|&place| place as usize))
+    }
+
+    /// The places of the zeros of a row of `n` bits, ascending from 0.
+    pub fn zeros(self, n: usize) -> impl Iterator<Item = usize> + Clone + use<'a> {
+        let (words, mut ones) = self.parts();
+        let packed = words.iter().enumerate().flat_map(move |(at, &word)| {
+            let is_last = at + 1 == bits::words_for(n);
+            places_of(
+                at,
+                !word
+                    & if is_last {
+                        bits::last_word_mask(n)
+                    } else {
+                        u64::MAX
+                    },
+            )
+        });
+        let listed = match self {
+            Self::Packed(_) => 0..0,
+            Self::Listed(_) => 0..n,
+        };
+        let is_zero = move |&place: &usize| match ones.split_first() {
+            Some((&first, others)) if first as usize == place => {
+                ones = others;
+                false
+            }
+            _ => true,
+        };
+        packed.chain(listed.filter(is_zero))
+    }
+
+    /// The packed words of a row of `n` bits. `words` is memory for those of a listed row.
+    pub fn packed<'b>(self, n: usize, words: &'b mut Vec<u64>) -> &'b [u64]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Packed(packed) => packed,
+            Self::Listed(ids) => {
+                words.resize(bits::words_for(n), 0);
+                SparseRow { ids, values: None }.pack(words);
+                words
+            }
+        }
+    }
+
+    /// The places of the ones. `places` is memory for those of a packed row.
+    pub fn listed<'b>(self, places: &'b mut Vec<u32>) -> &'b [u32]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Listed(listed) => listed,
+            Self::Packed(_) => {
+                places.clear();
+                places.extend(self.ones().map(|place| place as u32));
+                places
+            }
+        }
+    }
+
+    /// The number of ones.
+    pub fn count_ones(self) -> usize {
+        let (words, places) = self.parts();
+        words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum::<usize>()
+            + places.len()
+    }
+
+    /// The sum of the weights whose bit is 1.
+    ///
+    /// # Panics
+    /// Panics if the row has a bit without a weight.
+    pub fn sum(self, weights: &[i64]) -> i64 {
+        match self {
+            Self::Packed(words) => bits::selected_sum(weights, words),
+            Self::Listed(places) => bits::listed_sum(weights, places),
+        }
+    }
+}
+
+fn places_of(at: usize, word: u64) -> impl Iterator<Item = usize> + Clone {
+    bits::ones_of(word).map(move |place| at * WORD_BITS + place)
 }
 
 impl BlockFeatures<'_> {
@@ -110,6 +248,24 @@ impl<'a> Block<'a> {
             BlockFeatures::Boolean(bits) => bits,
             BlockFeatures::Real { .. } | BlockFeatures::Sparse(_) => {
                 unreachable!("rows in another form before a learner of bits")
+            }
+        }
+    }
+
+    /// The bits of row `row`. `words` is memory for its packed words, which a sparse row does not need.
+    ///
+    /// # Panics
+    /// Panics if the block contains real values.
+    pub fn row_bits<'b>(&self, row: usize, words: &'b mut Vec<u64>) -> RowBits<'b>
+    where
+        'a: 'b,
+    {
+        match self.features {
+            BlockFeatures::Sparse(rows) => RowBits::Listed(rows.row(row).ids),
+            _ => {
+                words.resize(self.bits().words_per_row(), 0);
+                self.bits().copy_row(row, words);
+                RowBits::Packed(words)
             }
         }
     }

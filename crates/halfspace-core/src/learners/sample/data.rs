@@ -99,12 +99,7 @@ impl Features {
             let matrix = RealMatrix::from_values(n, values);
             return Ok(DenseFeatures::Real(Cow::Owned(matrix)));
         }
-        let (mut matrix, mut words) = (BitMatrix::new(n), vec![0; words_for(n)]);
-        for row in rows {
-            sparse.row(row).pack(&mut words);
-            matrix.push_row(&words);
-        }
-        Ok(DenseFeatures::Boolean(Cow::Owned(matrix)))
+        Ok(DenseFeatures::Boolean(Cow::Owned(sparse.packed())))
     }
 
     /// Packs one row of Boolean features. None for real ones.

@@ -114,7 +114,7 @@ impl ReadExamples<'_> {
         &mut self,
         mut see: impl FnMut(&mut dyn Iterator<Item = usize>, bool) -> bool,
     ) -> Result<(), Interrupt> {
-        let mut row = vec![0; words_for(self.n)];
+        let mut words = Vec::new();
         let mut left = self.examples;
         self.stream.rewind();
         while left > 0 {
@@ -127,8 +127,8 @@ impl ReadExamples<'_> {
             let rows = left.min(block.rows() as u64);
             left -= rows;
             for at in 0..rows as usize {
-                block.bits().copy_row(at, &mut row);
-                let mut features = active(&row, self.n, self.complements);
+                let row = block.row_bits(at, &mut words);
+                let mut features = active(row, self.n, self.complements);
                 if !see(&mut features, block.is_positive(at)) {
                     return Ok(());
                 }

@@ -23,14 +23,15 @@
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;
 //! use halfspace_core::learners::arithmetic::power_sum::Base;
+//! use halfspace_core::learners::sample::block::RowBits;
 //! use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 //!
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = WinnowWeights::new(alpha, Decimal::from(3), 3, vec![0; 3]);
 //! let mut table = weights.table();
 //! // The weight of the first feature is 1, then 2, then 4, which reaches theta.
-//! while !weights.is_positive(&[0b001]) {
-//!     weights.change(&[0b001], 1, &mut table);
+//! while !weights.is_positive(RowBits::Listed(&[0])) {
+//!     weights.change(RowBits::Listed(&[0]), 1, &mut table);
 //! }
 //! assert_eq!(weights.exponents(), [2, 0, 0]);
 //! ```
@@ -41,8 +42,6 @@ pub mod winnow_bound;
 pub mod winnow_weights;
 
 use std::ops::Range;
-
-use crate::bits::words_for;
 
 use self::disjunction::DisjunctionVerdict;
 use crate::learners::arithmetic::decimal::Decimal;
@@ -80,7 +79,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         real: false,
     },
     reading: "unsigned",
-    presentation: Presentation::Labelled,
+    presentation: Presentation::LabelledSparse,
     on_line: true,
     pace: Pace::Steady,
     confidence_rules: &[],
@@ -151,8 +150,8 @@ struct Winnow {
     /// The number of features in the disjunction, if the client knows it.
     relevant: Option<u64>,
     starts_at_one: bool,
-    /// The packed words of the present row.
-    row: Vec<u64>,
+    /// Memory for the packed words of a row.
+    words: Vec<u64>,
 }
 
 impl Winnow {
@@ -183,7 +182,7 @@ impl Winnow {
             weights,
             relevant,
             starts_at_one: true,
-            row: vec![0; words_for(setup.n)],
+            words: Vec::new(),
         })
     }
 }
@@ -322,7 +321,8 @@ impl OnlineRule for Winnow {
         rows: Range<usize>,
         stop: &StopFlag,
     ) -> Option<usize> {
-        self.weights.first_mistake(block, rows, &mut self.row, stop)
+        self.weights
+            .first_mistake(block, rows, &mut self.words, stop)
     }
 
     fn may_break_off(&self) -> bool {
@@ -330,9 +330,9 @@ impl OnlineRule for Winnow {
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        block.bits().copy_row(row, &mut self.row);
         let by = if block.is_positive(row) { 1 } else { -1 };
-        match self.weights.change(&self.row, by, &mut self.table) {
+        let row = block.row_bits(row, &mut self.words);
+        match self.weights.change(row, by, &mut self.table) {
             Some(true) => Update::Changed,
             Some(false) => Update::Unchanged,
             None => Update::Refused("exact weights have at most 2^20 bits"),
@@ -346,8 +346,7 @@ impl OnlineRule for Winnow {
 
 impl MemberRule for Winnow {
     fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
-        block.bits().copy_row(row, &mut self.row);
-        self.weights.decide(&self.row)
+        self.weights.decide(block.row_bits(row, &mut self.words))
     }
 }
 

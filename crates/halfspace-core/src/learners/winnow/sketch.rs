@@ -5,9 +5,8 @@
 
 use std::ops::Range;
 
-use crate::bits::{SmallBounds, SmallColumn};
+use crate::bits::{BitBlock, SmallBounds, SmallColumn};
 use crate::learners::arithmetic::power_scale::PowerScale;
-use crate::learners::sample::block::Block;
 
 /// Bits of the threshold in the sketch, so that a capped power fits 16 bits.
 const THRESHOLD_BITS: u32 = 14;
@@ -46,11 +45,12 @@ impl Sketch {
         self.column.set(feature, power as i16);
     }
 
-    /// The first of `rows` whose label the sketch does not confirm. At most `inexact` powers are rounded in units of
-    /// `scale`.
+    /// The first of `rows` whose label in `positives` the sketch does not confirm. At most `inexact` powers are rounded
+    /// in units of `scale`.
     pub(super) fn first_open(
         &self,
-        block: &Block<'_>,
+        bits: BitBlock<'_>,
+        positives: u64,
         rows: Range<usize>,
         scale: &PowerScale,
         inexact: usize,
@@ -59,8 +59,7 @@ impl Sketch {
             positive: self.least,
             negative: scale.most_below(inexact) >> self.shift,
         };
-        self.column
-            .first_open(block.bits(), rows, block.positives, bounds)
+        self.column.first_open(bits, rows, positives, bounds)
     }
 }
 
@@ -70,7 +69,6 @@ mod tests {
     use crate::bits::{BitMatrix, last_word_mask, words_for};
     use crate::learners::arithmetic::decimal::Decimal;
     use crate::learners::arithmetic::power_sum::Base;
-    use crate::learners::sample::block::BlockFeatures;
     use proptest::prelude::*;
 
     proptest! {
@@ -89,9 +87,8 @@ mod tests {
             matrix.push_row(&row);
             let sum = crate::bits::selected_sum(&units, &row);
             for positives in [0, 1] {
-                let features = BlockFeatures::Boolean(matrix.block(0));
-                let block = Block::of(features, positives);
-                if sketch.first_open(&block, 0..1, &scale, inexact).is_none() {
+                let open = sketch.first_open(matrix.block(0), positives, 0..1, &scale, inexact);
+                if open.is_none() {
                     prop_assert_eq!(Some(positives == 1), scale.reaches(sum, inexact));
                 }
             }

@@ -6,18 +6,16 @@
 
 use std::ops::Range;
 
-use crate::bits::{self, last_word_mask, words_for};
-
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::sample::block::Block;
+use crate::learners::sample::block::{Block, BlockFeatures, RowBits};
 use crate::learners::winnow::sketch::Sketch;
 
-/// Words of a row above which each row needs a look at the stop flag.
-const LONG_ROW_WORDS: usize = 1 << 12;
+/// Features above which each row needs a look at the stop flag.
+const LONG_ROW: usize = 1 << 18;
 
 /// The weights of Winnow, with the threshold for their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,52 +118,51 @@ impl WinnowWeights {
         PowerTable::new(self.scale.clone())
     }
 
-    /// Whether the weights of the active features of a row, given as packed words, reach theta.
-    pub fn is_positive(&self, row: &[u64]) -> bool {
+    /// Whether the weights of the active features of a row reach theta.
+    pub fn is_positive(&self, row: RowBits<'_>) -> bool {
         let verdict = self.quick_verdict(row);
         verdict.unwrap_or_else(|| self.exact_verdict(row))
     }
 
     /// [`Self::is_positive`] by a sum of integers of any size, for rows that the quick verdict leaves open.
-    fn exact_verdict(&self, row: &[u64]) -> bool {
+    fn exact_verdict(&self, row: RowBits<'_>) -> bool {
         self.sum(row).reaches(&self.theta)
     }
 
     /// [`Self::is_positive`], if machine words can decide the comparison.
-    fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
+    fn quick_verdict(&self, row: RowBits<'_>) -> Option<bool> {
         let units = match &self.complement_units {
-            None => bits::selected_sum(&self.units, row),
-            Some(complements) => {
-                complements.total + bits::selected_sum(&complements.differences, row)
-            }
+            None => row.sum(&self.units),
+            Some(complements) => complements.total + row.sum(&complements.differences),
         };
         self.scale.reaches(units, self.inexact)
     }
 
-    /// The first of `rows` that the weights classify wrongly, or any row once `stop` is raised. `words` is memory for
-    /// the packed words of one row.
+    /// The first of `rows` that the weights classify wrongly, or any row once `stop` is raised. `words` is memory: see
+    /// [`Block::row_bits`].
     pub fn first_mistake(
         &self,
         block: &Block<'_>,
         mut rows: Range<usize>,
-        words: &mut [u64],
+        words: &mut Vec<u64>,
         stop: &StopFlag,
     ) -> Option<usize> {
         loop {
-            let row = match &self.sketch {
-                Some(sketch) => {
-                    sketch.first_open(block, rows.clone(), &self.scale, self.inexact)?
+            let row = match (&self.sketch, block.features) {
+                (Some(sketch), BlockFeatures::Boolean(bits)) => {
+                    let labels = block.positives;
+                    sketch.first_open(bits, labels, rows.clone(), &self.scale, self.inexact)?
                 }
-                None => rows.clone().next()?,
+                _ => rows.clone().next()?,
             };
-            block.bits().copy_row(row, words);
-            let verdict = self.quick_verdict(words);
+            let bits = block.row_bits(row, words);
+            let verdict = self.quick_verdict(bits);
             // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
-            let is_slow = verdict.is_none() || words.len() > LONG_ROW_WORDS;
+            let is_slow = verdict.is_none() || self.n > LONG_ROW;
             if is_slow && stop.raised().is_some() {
                 return Some(row);
             }
-            let is_positive = verdict.unwrap_or_else(|| self.exact_verdict(words));
+            let is_positive = verdict.unwrap_or_else(|| self.exact_verdict(bits));
             if is_positive != block.is_positive(row) {
                 return Some(row);
             }
@@ -175,7 +172,7 @@ impl WinnowWeights {
 
     /// The mask of the rows of a block that the weights classify wrongly, or any mask once `stop` is raised.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
-        let (mut words, mut mask, mut first) = (vec![0; words_for(self.n)], 0, 0);
+        let (mut words, mut mask, mut first) = (Vec::new(), 0, 0);
         while let Some(row) = self.first_mistake(block, first..block.rows(), &mut words, stop) {
             mask |= 1 << row;
             first = row + 1;
@@ -183,13 +180,13 @@ impl WinnowWeights {
         mask
     }
 
-    /// The decision on a row, given as packed words.
-    pub fn decide(&self, row: &[u64]) -> Decision {
+    /// The decision on a row.
+    pub fn decide(&self, row: RowBits<'_>) -> Decision {
         let is_positive = self.is_positive(row);
         Decision::new(self.sum(row).into_score(), is_positive)
     }
 
-    fn sum(&self, row: &[u64]) -> PowerSum {
+    fn sum(&self, row: RowBits<'_>) -> PowerSum {
         let (n, complements) = (self.n, self.has_complements());
         let exponents = active(row, n, complements).map(|feature| self.exponents[feature]);
         PowerSum::new(self.base, &terms_of(exponents))
@@ -197,21 +194,21 @@ impl WinnowWeights {
 
     /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether there was one, or
     /// none if an exponent would leave its range; nothing changes then.
-    pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
+    pub fn change(&mut self, row: RowBits<'_>, by: i32, table: &mut PowerTable) -> Option<bool> {
         let (n, complements) = (self.n, self.has_complements());
         let mut changed = 0;
-        for (first, word) in active_words(row, n, complements) {
-            for feature in bits::ones_of(word).map(|place| first + place) {
-                if !self.change_feature(feature, by, table) {
-                    for feature in active(row, n, complements).take(changed) {
-                        self.change_feature(feature, -by, table);
-                    }
-                    return None;
-                }
-                changed += 1;
+        // `all` loops over the words of a row, and `next` looks for the present word each time.
+        let is_changed = active(row, n, complements).all(|feature| {
+            let is_changed = self.change_feature(feature, by, table);
+            changed += usize::from(is_changed);
+            is_changed
+        });
+        if !is_changed {
+            for feature in active(row, n, complements).take(changed) {
+                self.change_feature(feature, -by, table);
             }
         }
-        Some(changed > 0)
+        is_changed.then_some(changed > 0)
     }
 
     /// Adds `by` to the exponent of a feature. Returns false and changes nothing if it would leave its range.
@@ -245,33 +242,20 @@ impl WinnowWeights {
 
 /// The positions of the active features of a row of `n` bits. With `complements`, also `n` plus the position of each
 /// zero.
-pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
-    let words = active_words(row, n, complements);
-    words.flat_map(|(first, word)| bits::ones_of(word).map(move |place| first + place))
-}
-
-/// The words of the active features of a row: see [`active`]. Bit `j` of a word stands for the feature `first + j`.
-fn active_words(
-    row: &[u64],
+pub fn active(
+    row: RowBits<'_>,
     n: usize,
     complements: bool,
-) -> impl Iterator<Item = (usize, u64)> + Clone {
-    let words = row.iter().enumerate();
-    let zeros = words.clone().take(if complements { row.len() } else { 0 });
-    let ones = words.map(|(at, &word)| (at * bits::WORD_BITS, word));
-    ones.chain(zeros.map(move |(at, &word)| {
-        let in_use = if at + 1 == words_for(n) {
-            last_word_mask(n)
-        } else {
-            u64::MAX
-        };
-        (n + at * bits::WORD_BITS, !word & in_use)
-    }))
+) -> impl Iterator<Item = usize> + Clone {
+    let zeros = complements.then(|| row.zeros(n)).into_iter().flatten();
+    row.ones().chain(zeros.map(move |place| n + place))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::RowBits::Packed;
     use super::*;
+    use crate::bits::last_word_mask;
     use crate::learners::decision::Score;
     use proptest::prelude::*;
 
@@ -285,20 +269,20 @@ mod tests {
     fn winnow_sum_equal_to_theta_is_positive() {
         // Three times 3^-1 is 1, although no fixed-point number represents a third.
         let thirds = weights(3.0, "1", 3, &[-1, -1, -1]);
-        let decision = thirds.decide(&[0b111]);
+        let decision = thirds.decide(Packed(&[0b111]));
         assert!(decision.is_positive());
         assert_eq!(decision.score, Score::Integer(1));
-        assert!(!thirds.is_positive(&[0b101]));
-        assert!(!thirds.is_positive(&[0]));
+        assert!(!thirds.is_positive(Packed(&[0b101])));
+        assert!(!thirds.is_positive(Packed(&[0])));
     }
 
     #[test]
     fn complements_are_active_where_the_bit_is_0() {
         let both = weights(2.0, "5", 2, &[2, 0, 1, -1]);
         // x1 and not x2: 4 + 1/2. x1 and x2: 4 + 1.
-        assert!(!both.is_positive(&[0b01]));
-        assert!(both.is_positive(&[0b11]));
-        let decision = both.decide(&[0b01]);
+        assert!(!both.is_positive(Packed(&[0b01])));
+        assert!(both.is_positive(Packed(&[0b11])));
+        let decision = both.decide(Packed(&[0b01]));
         let expected = Score::Fraction {
             numerator: 9.into(),
             denominator: 2_u32.into(),
@@ -312,10 +296,10 @@ mod tests {
         let mut weights = weights(2.0, "1", 2, &[0, most]);
         let before = weights.clone();
         let mut table = weights.table();
-        assert_eq!(weights.change(&[0b11], 1, &mut table), None);
+        assert_eq!(weights.change(Packed(&[0b11]), 1, &mut table), None);
         assert_eq!(weights, before);
-        assert_eq!(weights.change(&[0b00], 1, &mut table), Some(false));
-        assert_eq!(weights.change(&[0b01], 1, &mut table), Some(true));
+        assert_eq!(weights.change(Packed(&[0b00]), 1, &mut table), Some(false));
+        assert_eq!(weights.change(Packed(&[0b01]), 1, &mut table), Some(true));
     }
 
     proptest! {
@@ -332,11 +316,17 @@ mod tests {
             let mut weights = WinnowWeights::new(base, theta, n, vec![0; features]);
             let mut table = weights.table();
             for (low, high, up) in rows {
-                let row = [low, high & last_word_mask(n)];
+                let words = [low, high & last_word_mask(n)];
+                let row = Packed(&words);
+                let listed: Vec<u32> = row.ones().map(|place| place as u32).collect();
+                let listed = RowBits::Listed(&listed);
+                prop_assert!(active(row, n, complements).eq(active(listed, n, complements)));
+                prop_assert_eq!(weights.decide(row), weights.decide(listed));
                 let by = if up { 1 } else { -1 };
-                prop_assert_eq!(weights.change(&row, by, &mut table), Some(complements || row != [0, 0]));
-                let sum = weights.sum(&row);
-                prop_assert_eq!(weights.is_positive(&row), sum.reaches(weights.theta()));
+                let changed = weights.change(if up { row } else { listed }, by, &mut table);
+                prop_assert_eq!(changed, Some(complements || words != [0, 0]));
+                let sum = weights.sum(row);
+                prop_assert_eq!(weights.is_positive(row), sum.reaches(weights.theta()));
             }
             let made = WinnowWeights::new(base, weights.theta.clone(), n, weights.exponents.clone());
             prop_assert_eq!(made, weights);

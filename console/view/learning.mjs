@@ -165,6 +165,9 @@ function beginningOf(example) {
   return example.length > EXAMPLE_SHOWN ? `${example.slice(0, EXAMPLE_SHOWN)}… (${number(example.length)} characters)` : example;
 }
 
+/** The bits of a support vector, or the numbers of the features that are 1. @param {Schemas["SupportVector"] | Schemas["CountedExample"]} vector */
+function bitsOf(vector) { return vector.x ?? `ones: ${(vector.ones ?? []).join(" ")}`; }
+
 /** The examples of a kernel hypothesis. @param {{hypothesis: Hypothesis}} props */
 function Support({ hypothesis }) {
   if (hypothesis.kind !== "kernel" && hypothesis.kind !== "kernel-winnow") return null;
@@ -172,6 +175,6 @@ function Support({ hypothesis }) {
   return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Support vectors">
     <table><caption>${shown.length < hypothesis.support.length ? `The first ${shown.length} of ${number(hypothesis.support.length)} support vectors` : counted(shown.length, "support vector")}</caption>
       <thead><tr><th scope="col">example</th><th scope="col" class="number">label</th></tr></thead>
-      <tbody>${shown.map((vector, index) => html`<tr key=${index}><td class="bits">${beginningOf(String(vector.x))}</td><td class="number">${vector.y > 0 ? "+1" : "−1"}</td></tr>`)}</tbody>
+      <tbody>${shown.map((vector, index) => html`<tr key=${index}><td class="bits">${beginningOf(bitsOf(vector))}</td><td class="number">${vector.y > 0 ? "+1" : "−1"}</td></tr>`)}</tbody>
     </table></div>`;
 }

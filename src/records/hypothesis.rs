@@ -15,6 +15,7 @@ use halfspace_core::learners::kernel::kernel_winnow_weights::{
 };
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading};
 use halfspace_core::learners::predictor::Predictor;
+use halfspace_core::learners::sample::block::RowBits;
 use halfspace_core::learners::winnow;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 
@@ -22,6 +23,7 @@ use super::hypothesis_parts::{
     CountedExample, HypothesisError, add_example, bounded, factor, linear, threshold,
 };
 use super::kernel_document::{self, KernelDocument, SupportVector};
+use super::support_bits;
 
 /// A hypothesis. The member `kind` determines the other members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -229,12 +231,10 @@ impl From<&Hypothesis> for HypothesisDocument {
 }
 
 fn counted_example(n: usize, example: &SupportExample) -> CountedExample {
-    let mut x = BitVector::zeros(n);
-    for &feature in &example.active {
-        x.set(feature as usize, true);
-    }
+    let (x, ones) = support_bits::write(n, RowBits::Listed(&example.active));
     CountedExample {
-        x: x.to_bit_string(),
+        x,
+        ones,
         y: if example.net > 0 { 1 } else { -1 },
         count: example.net.unsigned_abs(),
     }
@@ -361,7 +361,6 @@ mod tests {
     use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
     use halfspace_core::learners::linear::bounded::BoundedWeights;
     use halfspace_core::learners::linear::linear_weights::{IntegerWeights, RealWeights};
-    use halfspace_core::learners::sample::block::RowBits;
 
     use super::*;
 

@@ -4,24 +4,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
-use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::decimal::Decimal;
 use halfspace_core::learners::arithmetic::power_sum::Base;
 use halfspace_core::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use halfspace_core::learners::arithmetic::unit::Unit;
-use halfspace_core::learners::kernel::kernel_winnow_weights::{
-    KernelWinnowWeights, active_features,
-};
+use halfspace_core::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
 use halfspace_core::learners::linear::bounded::BoundedWeights;
 use halfspace_core::learners::linear::linear_weights::{
     IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 
+use super::support_bits;
+
 /// An example that changed the hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CountedExample {
-    /// The example, one character per feature.
-    pub x: String,
+    /// The bits of the example, one character per feature. Absent if `ones` lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, pattern = "^[01]+$")]
+    pub x: Option<String>,
+    /// The numbers of the features that are 1, from 0 and ascending, if they are few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub ones: Option<Vec<u32>>,
     /// 1 if the example was promoted more often than demoted, otherwise -1.
     pub y: i8,
     /// The difference between promotions and demotions; 1 when absent.
@@ -59,12 +64,10 @@ pub(super) fn add_example(
     example: &CountedExample,
 ) -> Result<(), HypothesisError> {
     let wrong = |what: String| Err(HypothesisError(what));
-    let x = match BitVector::from_bit_string(example.x.as_bytes()) {
-        Ok(x) if x.n() == weights.n() => x,
-        Ok(x) => return wrong(format!("{} features, but n is {}", x.n(), weights.n())),
-        Err(at) => return wrong(format!("character {} is neither 0 nor 1", at + 1)),
-    };
-    let active = active_features(&x);
+    let bits = support_bits::read(weights.n(), example.x.as_deref(), example.ones.as_deref());
+    let bits = bits.map_err(|fault| HypothesisError(fault.into_owned()))?;
+    let mut active = Vec::new();
+    let active = bits.as_bits().listed(&mut active);
     let most = weights.active_max();
     if active.len() as u64 > most || active.is_empty() {
         let count = active.len();
@@ -75,7 +78,7 @@ pub(super) fn add_example(
         (-1, Ok(count @ 1..)) => -count,
         (y, _) => return wrong(format!("y is {y}, count is {}", example.count)),
     };
-    let added = weights.add(&active, by);
+    let added = weights.add(active, by);
     added.map_err(|full| HypothesisError(full.to_string()))
 }
 

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use halfspace_core::bits::BitVector;
 use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
 use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
-use halfspace_core::learners::sample::block::RowBits;
+
+use super::support_bits;
 
 /// The conjunctions that a kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -23,9 +23,14 @@ pub struct KernelDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SupportVector {
-    /// The bits of the example.
-    #[schema(pattern = "^[01]+$")]
-    pub x: String,
+    /// The bits of the example, one character per feature. Absent if `ones` lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, pattern = "^[01]+$")]
+    pub x: Option<String>,
+    /// The numbers of the features that are 1, from 0 and ascending, if they are few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub ones: Option<Vec<u32>>,
     /// The label: 1 or -1.
     #[schema(minimum = -1, maximum = 1)]
     pub y: i8,
@@ -41,17 +46,14 @@ pub(super) fn kernel_document(expansion: &KernelExpansion) -> KernelDocument {
 
 /// The support vectors of an expansion in their order.
 pub(super) fn support_document(expansion: &KernelExpansion) -> Vec<SupportVector> {
-    let vectors = (0..expansion.len()).map(|index| SupportVector {
-        x: bit_string(expansion, index),
-        y: if expansion.is_positive(index) { 1 } else { -1 },
-    });
-    vectors.collect()
-}
-
-fn bit_string(expansion: &KernelExpansion, index: usize) -> String {
-    let (n, mut row, mut packed) = (expansion.kernel().n(), Vec::new(), Vec::new());
-    let words = expansion.row(index, &mut row).packed(n, &mut packed);
-    BitVector::from_words(n, words.to_vec()).to_bit_string()
+    let mut words = Vec::new();
+    let vector = |index| {
+        let (x, ones) =
+            support_bits::write(expansion.kernel().n(), expansion.row(index, &mut words));
+        let y = if expansion.is_positive(index) { 1 } else { -1 };
+        SupportVector { x, ones, y }
+    };
+    (0..expansion.len()).map(vector).collect()
 }
 
 /// Makes the expansion of a document.
@@ -73,22 +75,14 @@ pub(super) fn expansion(
         Kernel::new(n, kernel.conjunctions, kernel.max_literals).map_err(|e| e.to_string())?;
     let mut expansion = KernelExpansion::new(kernel);
     for (vector, number) in support.iter().zip(1..) {
-        let bits = BitVector::from_bit_string(vector.x.as_bytes()).map_err(|at| {
-            let place = at + 1;
-            format!("support vector {number}: character {place} is neither 0 nor 1")
-        })?;
-        if bits.n() != n {
-            let given = bits.n();
-            return Err(format!(
-                "support vector {number} has {given} bits, but n is {n}"
-            ));
-        }
+        let bits = support_bits::read(n, vector.x.as_deref(), vector.ones.as_deref())
+            .map_err(|fault| format!("support vector {number}: {fault}"))?;
         if !matches!(vector.y, 1 | -1) {
             return Err(format!(
                 "support vector {number}: its label is neither 1 nor -1"
             ));
         }
-        let pushed = expansion.push(RowBits::Packed(bits.words()), vector.y == 1);
+        let pushed = expansion.push(bits.as_bits(), vector.y == 1);
         pushed.map_err(|limit| limit.to_string())?;
     }
     Ok(expansion)

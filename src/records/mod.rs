@@ -36,6 +36,7 @@ pub mod schedule;
 pub mod separability;
 pub mod session;
 pub mod stated_classes;
+mod support_bits;
 pub mod task;
 pub mod time;
 pub mod trace_parent;

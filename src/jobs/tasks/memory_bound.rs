@@ -114,13 +114,17 @@ pub(super) fn training(
 pub(in crate::jobs) fn document(predictor: &Predictor) -> u64 {
     let n = predictor.n() as u64;
     let stored = |hypothesis: &Hypothesis| match hypothesis {
-        Hypothesis::Kernel(expansion) => expansion.len() as u64 * (n + VECTOR_BYTES),
-        Hypothesis::KernelWinnow(weights) => weights.support().len() as u64 * (n + VECTOR_BYTES),
+        Hypothesis::Kernel(own) => vectors_bytes(own.len(), own.characters()),
+        Hypothesis::KernelWinnow(own) => vectors_bytes(own.support().len(), own.characters()),
         _ => 0,
     };
     let members = predictor.members();
     let others = (members.len() as u64 - 1).saturating_mul(FEATURE_BYTES * n);
     members.iter().map(stored).fold(others, u64::saturating_add)
+}
+
+fn vectors_bytes(vectors: usize, characters: usize) -> u64 {
+    vectors as u64 * VECTOR_BYTES + characters as u64
 }
 
 /// An evaluation of a model on examples.

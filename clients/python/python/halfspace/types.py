@@ -597,8 +597,11 @@ class CountedExample(Struct, kw_only=True, omit_defaults=True):
     count: int | None = None
     """The difference between promotions and demotions; 1 when absent."""
 
-    x: str
-    """The example, one character per feature."""
+    ones: list[int] | None = None
+    """The numbers of the features that are 1, from 0 and ascending, if they are few."""
+
+    x: str | None = None
+    """The bits of the example, one character per feature. Absent if `ones` lists them."""
 
     y: int
     """1 if the example was promoted more often than demoted, otherwise -1."""
@@ -4013,8 +4016,11 @@ class StoppingThresholds(Struct, kw_only=True, omit_defaults=True):
 class SupportVector(Struct, kw_only=True, omit_defaults=True):
     """A mistake of the learner. The same example may occur several times."""
 
-    x: str
-    """The bits of the example."""
+    ones: list[int] | None = None
+    """The numbers of the features that are 1, from 0 and ascending, if they are few."""
+
+    x: str | None = None
+    """The bits of the example, one character per feature. Absent if `ones` lists them."""
 
     y: int
     """The label: 1 or -1."""

@@ -4,7 +4,7 @@
 //! bits later. So a row reads each of its columns once for that many classes, where a
 //! [column](super::IntegerColumn) per class would read as many lines.
 
-use super::class_grid::ClassGrid;
+use super::class_grid::{ClassGrid, Groups, sum_of_groups};
 use super::column_groups::parts_of;
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::scalar;
@@ -26,7 +26,7 @@ pub struct ClassColumns {
     classes: Vec<Class>,
 }
 
-type Narrow = ClassGrid<i16, 32>;
+type Narrow = ClassGrid<i16, 16>;
 type Wide = ClassGrid<i32, 16>;
 
 #[derive(Clone, Debug)]
@@ -173,13 +173,20 @@ impl ClassColumns {
 
 multiversioned! {
     fn add_narrow_detected(cells: &Narrow, ids: &[u32], sums: &mut [i64]) {
-        cells.add_to(ids, sums);
+        multiversion::target::match_target! {
+            "x86_64+avx2" => {
+                let two = |groups: Groups<'_, i16, 16>, ids: &[u32]| super::avx2::class_sums(groups, ids);
+                let one = |groups: Groups<'_, i16, 16>, ids: &[u32]| super::avx2::class_sums(groups, ids);
+                cells.add_to(ids, sums, two, one)
+            },
+            _ => cells.add_to(ids, sums, sum_of_groups, sum_of_groups),
+        }
     }
 }
 
 multiversioned! {
     fn add_wide_detected(cells: &Wide, ids: &[u32], sums: &mut [i64]) {
-        cells.add_to(ids, sums);
+        cells.add_to(ids, sums, sum_of_groups, sum_of_groups);
     }
 }
 

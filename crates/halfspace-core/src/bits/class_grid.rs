@@ -1,7 +1,4 @@
-//! The cells of many columns and classes, in groups of one column that fill a cache line each.
-
-/// The most groups that one look at a row adds up.
-const GROUPS_AT_ONCE: usize = 2;
+//! The cells of many columns and classes, in groups of one column. Two groups are added up at once.
 
 /// An integer in a cell.
 pub(super) trait ClassCell: Copy + Default + Into<i64> {
@@ -93,35 +90,73 @@ impl<C: ClassCell, const LANES: usize> ClassGrid<C, LANES> {
         largest
     }
 
-    /// Adds the cells of these columns to the sum of each class. The sums must fit into cells.
+    /// Adds the cells of these columns to the sum of each class. The sums must fit into cells. `two` and `one` add up
+    /// two groups or one group of each column: see [`sum_of_groups`].
     #[inline(always)]
-    pub(super) fn add_to(&self, ids: &[u32], sums: &mut [i64]) {
+    pub(super) fn add_to(
+        &self,
+        ids: &[u32],
+        sums: &mut [i64],
+        two: impl Fn(Groups<'_, C, LANES>, &[u32]) -> [[C; LANES]; 2],
+        one: impl Fn(Groups<'_, C, LANES>, &[u32]) -> [[C; LANES]; 1],
+    ) {
         let mut first = 0;
-        while first + GROUPS_AT_ONCE <= self.groups {
-            self.add_groups::<GROUPS_AT_ONCE>(first, ids, sums);
-            first += GROUPS_AT_ONCE;
-        }
-        if first < self.groups {
-            self.add_groups::<1>(first, ids, sums);
+        while first < self.groups {
+            let groups = Groups {
+                cells: &self.cells,
+                groups: self.groups,
+                first,
+            };
+            let sums = &mut sums[first * LANES..];
+            if first + 2 <= self.groups {
+                add_up(two(groups, ids).as_flattened(), sums);
+            } else {
+                add_up(one(groups, ids).as_flattened(), sums);
+            }
+            first += 2;
         }
     }
+}
 
-    /// Adds up `COUNT` groups of each column from `first` on.
+/// The groups of each column from the group `first` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Groups<'a, C, const LANES: usize> {
+    cells: &'a [[C; LANES]],
+    groups: usize,
+    first: usize,
+}
+
+impl<'a, C, const LANES: usize> Groups<'a, C, LANES> {
+    /// `COUNT` groups of a column.
     #[inline(always)]
-    fn add_groups<const COUNT: usize>(&self, first: usize, ids: &[u32], sums: &mut [i64]) {
-        let mut all = [[C::default(); LANES]; COUNT];
-        for &id in ids {
-            let at = id as usize * self.groups + first;
-            let own = &self.cells[at..at + COUNT];
-            for (sums, cells) in all.iter_mut().zip(own) {
-                for (sum, cell) in sums.iter_mut().zip(cells) {
-                    *sum = sum.plus(*cell);
-                }
+    pub(super) fn of<const COUNT: usize>(&self, column: u32) -> &'a [[C; LANES]; COUNT] {
+        let at = column as usize * self.groups + self.first;
+        self.cells[at..]
+            .first_chunk()
+            .expect("a column of the grid")
+    }
+}
+
+#[inline(always)]
+fn add_up<C: ClassCell>(own: &[C], sums: &mut [i64]) {
+    for (sum, own) in sums.iter_mut().zip(own) {
+        *sum += (*own).into();
+    }
+}
+
+/// The sum of `COUNT` groups of these columns.
+#[inline(always)]
+pub(super) fn sum_of_groups<C: ClassCell, const LANES: usize, const COUNT: usize>(
+    groups: Groups<'_, C, LANES>,
+    ids: &[u32],
+) -> [[C; LANES]; COUNT] {
+    let mut all = [[C::default(); LANES]; COUNT];
+    for &id in ids {
+        for (sums, cells) in all.iter_mut().zip(groups.of::<COUNT>(id)) {
+            for (sum, cell) in sums.iter_mut().zip(cells) {
+                *sum = sum.plus(*cell);
             }
         }
-        let sums = sums[first * LANES..].iter_mut();
-        for (sum, own) in sums.zip(all.as_flattened()) {
-            *sum += (*own).into();
-        }
     }
+    all
 }

@@ -1,8 +1,9 @@
 //! Integer weights of one column per bit: sums that rows select, updates, and the perceptron on a whole block.
 //!
 //! If there are at most 2^16 weights and they fit 16 bits, they are stored in 16 bits, which lets one AVX2 instruction
-//! process sixteen of them. Otherwise they are stored in 64 bits. You cannot tell the difference from outside, because
-//! sums and updates are the same in both.
+//! process sixteen of them. Weights that learn from sparse rows are also stored in 16 bits as long as they fit, in
+//! their order, so that more of them fit into the caches. Otherwise they are stored in 64 bits. You cannot tell the
+//! difference from outside, because sums and updates are the same in all.
 
 use std::ops::Range;
 
@@ -12,7 +13,6 @@ use super::column_groups::{
 };
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
-use super::plain_weights;
 use super::scalar;
 use super::sparse::SparseBlock;
 use super::vector::words_for;
@@ -32,10 +32,20 @@ pub struct IntegerColumn {
 
 #[derive(Clone, Debug)]
 enum Cells {
+    /// All weights are 0. The first row decides where they are stored.
+    Zeros,
     Narrow {
         /// Cells beyond the last column have no meaning, because no row selects them.
         groups: Vec<Group>,
         /// By how much every weight can still change and stay within 16 bits.
+        headroom: i64,
+    },
+    /// The weights after a sparse row was added.
+    Listed {
+        weights: Vec<i16>,
+        /// As in `Wide`.
+        offset: i64,
+        /// As in `Narrow`, without the offset.
         headroom: i64,
     },
     Wide {
@@ -52,6 +62,11 @@ impl PartialEq for IntegerColumn {
     }
 }
 
+/// Groups of `n` weights of 0.
+fn groups_of(n: usize) -> Vec<Group> {
+    vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)]
+}
+
 /// The sum of the weights whose bit in a row of packed words is 1.
 fn selected_narrow(groups: &[Group], row: &[u64]) -> i64 {
     match kernels() {
@@ -66,17 +81,16 @@ impl IntegerColumn {
         let (n, total) = (weights.len(), weights.iter().sum());
         let largest = weights.iter().map(|weight| weight.saturating_abs()).max();
         let headroom = i64::from(i16::MAX) - largest.unwrap_or(0);
-        let cells = match n <= NARROW_COLUMNS_MAX && headroom >= 0 {
-            true => {
-                let mut groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
-                if largest > Some(0) {
-                    for (j, weight) in weights.into_iter().enumerate() {
-                        *cell_mut(&mut groups, j) = weight as i16;
-                    }
+        let cells = match largest {
+            None | Some(0) => Cells::Zeros,
+            Some(_) if n <= NARROW_COLUMNS_MAX && headroom >= 0 => {
+                let mut groups = groups_of(n);
+                for (j, weight) in weights.into_iter().enumerate() {
+                    *cell_mut(&mut groups, j) = weight as i16;
                 }
                 Cells::Narrow { groups, headroom }
             }
-            false => Cells::Wide { weights, offset: 0 },
+            Some(_) => Cells::Wide { weights, offset: 0 },
         };
         Self { n, total, cells }
     }
@@ -89,10 +103,15 @@ impl IntegerColumn {
     /// The weights in their order.
     pub fn weights(&self) -> Vec<i64> {
         match &self.cells {
-            // Most columns begin at 0.
-            Cells::Narrow { .. } if self.largest() == 0 => vec![0; self.n],
+            Cells::Zeros => vec![0; self.n],
             Cells::Narrow { groups, .. } => {
                 (0..self.n).map(|j| i64::from(*cell(groups, j))).collect()
+            }
+            Cells::Listed {
+                weights, offset, ..
+            } => {
+                let weights = weights.iter().map(|&weight| i64::from(weight));
+                weights.map(|weight| weight + offset).collect()
             }
             Cells::Wide { weights, offset } => {
                 weights.iter().map(|weight| weight + offset).collect()
@@ -103,6 +122,7 @@ impl IntegerColumn {
     /// The largest magnitude of a weight, 0 without weights.
     pub fn largest(&self) -> i64 {
         let largest = match &self.cells {
+            Cells::Zeros => None,
             Cells::Narrow { groups, .. } => {
                 let full = self.n / GROUP_COLUMNS;
                 let weights = groups[..full].as_flattened().as_flattened();
@@ -112,6 +132,12 @@ impl IntegerColumn {
                     .chain(last)
                     .map(|weight| weight.unsigned_abs());
                 magnitudes.max().map(i64::from)
+            }
+            Cells::Listed {
+                weights, offset, ..
+            } => {
+                let weights = weights.iter().map(|&weight| i64::from(weight) + offset);
+                weights.map(i64::abs).max()
             }
             Cells::Wide { weights, offset } => weights
                 .iter()
@@ -133,10 +159,13 @@ impl IntegerColumn {
     pub fn score(&self, row: &[u64], step: IntegerStep) -> i64 {
         assert_eq!(row.len(), words_for(self.n), "words a row");
         let selected = match &self.cells {
+            Cells::Zeros => 0,
             Cells::Wide { weights, offset } => {
                 selected_sum(weights, row) + offset * RowWords::of_row(row).ones(row.len())
             }
             Cells::Narrow { groups, .. } => selected_narrow(groups, row),
+            // Rows of a run have one layout, so such a row is rare.
+            Cells::Listed { .. } => selected_sum(&self.weights(), row),
         };
         step.score(selected, self.total)
     }
@@ -159,14 +188,25 @@ impl IntegerColumn {
                 Kernels::Detected => add_detected(groups, words, amount as i16, is_signed),
                 Kernels::Scalar => scalar::add_narrow(groups, words, amount as i16, is_signed),
             },
+            Cells::Zeros | Cells::Listed { .. } => unreachable!("relaid by `make_room`"),
         }
         self.total += amount * change(words.ones(row.len()), self.n, is_signed);
     }
 
-    /// Makes sure that every weight can change by `amount`, and takes this amount from the headroom.
+    /// Makes sure that packed rows can change every weight by `amount`, and takes this amount from the headroom.
     fn make_room(&mut self, amount: i64) {
-        let Cells::Narrow { headroom, .. } = &self.cells else {
-            return;
+        if let Cells::Zeros = self.cells
+            && self.n <= NARROW_COLUMNS_MAX
+        {
+            self.cells = Cells::Narrow {
+                groups: groups_of(self.n),
+                headroom: i16::MAX.into(),
+            };
+        }
+        let headroom = match &self.cells {
+            Cells::Narrow { headroom, .. } => headroom,
+            Cells::Zeros | Cells::Listed { .. } => return self.widen(),
+            Cells::Wide { .. } => return,
         };
         let headroom = match *headroom >= amount {
             true => *headroom,
@@ -192,6 +232,10 @@ impl IntegerColumn {
     /// Panics if a feature is not below n.
     pub fn sparse_score(&self, ids: &[u32], step: IntegerStep) -> i64 {
         let selected = match &self.cells {
+            Cells::Zeros => 0,
+            Cells::Listed {
+                weights, offset, ..
+            } => listed_sum(weights, ids) + offset * ids.len() as i64,
             Cells::Wide { weights, offset } => listed_sum(weights, ids) + offset * ids.len() as i64,
             Cells::Narrow { groups, .. } => {
                 assert!(
@@ -207,24 +251,60 @@ impl IntegerColumn {
     }
 
     /// Adds `amount` times a Boolean row of these active features, in the signed or unsigned reading. The time
-    /// depends on the number of active features only, in both readings, except that the first call widens all
-    /// weights.
+    /// depends on the number of active features only, in both readings, except that some calls copy all weights into
+    /// cells of another size.
     ///
     /// # Panics
     /// Panics if a feature is not below n.
     pub fn add_sparse(&mut self, ids: &[u32], amount: i64, is_signed: bool) {
-        let (n, total) = (self.n, &mut self.total);
-        let (weights, offset) = match &mut self.cells {
-            Cells::Wide { weights, offset } => (weights, offset),
-            Cells::Narrow { .. } => {
-                self.widen();
-                return self.add_sparse(ids, amount, is_signed);
-            }
-        };
         let (selected, others) = parts_of(amount, is_signed);
-        ids.iter().for_each(|&id| weights[id as usize] += selected);
+        self.list(selected.saturating_abs());
+        let offset = match &mut self.cells {
+            Cells::Listed {
+                weights, offset, ..
+            } => {
+                ids.iter()
+                    .for_each(|&id| weights[id as usize] += selected as i16);
+                offset
+            }
+            Cells::Wide { weights, offset } => {
+                ids.iter().for_each(|&id| weights[id as usize] += selected);
+                offset
+            }
+            Cells::Zeros | Cells::Narrow { .. } => unreachable!("relaid by `list`"),
+        };
         *offset += others;
-        *total += amount * change(ids.len() as i64, n, is_signed);
+        self.total += amount * change(ids.len() as i64, self.n, is_signed);
+    }
+
+    /// Makes sure that sparse rows can change every cell by `amount`, and takes this amount from the headroom.
+    fn list(&mut self, amount: i64) {
+        let weights: Vec<i16> = match &self.cells {
+            Cells::Zeros => vec![0; self.n],
+            Cells::Narrow { groups, .. } => (0..self.n).map(|j| *cell(groups, j)).collect(),
+            Cells::Listed { .. } | Cells::Wide { .. } => Vec::new(),
+        };
+        if !weights.is_empty() {
+            self.cells = Cells::Listed {
+                weights,
+                offset: 0,
+                headroom: 0,
+            };
+        }
+        let Cells::Listed {
+            weights, headroom, ..
+        } = &mut self.cells
+        else {
+            return;
+        };
+        if *headroom < amount {
+            let largest = weights.iter().map(|weight| weight.unsigned_abs()).max();
+            *headroom = i64::from(i16::MAX) - largest.map_or(0, i64::from);
+        }
+        match *headroom >= amount {
+            true => *headroom -= amount,
+            false => self.widen(),
+        }
     }
 
     /// [`Self::learn`] for sparse rows.
@@ -235,36 +315,13 @@ impl IntegerColumn {
         &mut self,
         block: SparseBlock<'_>,
         rows: Range<usize>,
-        step: IntegerStep,
-        mistakes_max: u64,
-    ) -> (usize, u64, Option<i64>) {
-        match kernels() {
-            Kernels::Detected => learn_sparse_detected(self, block, rows, step, mistakes_max),
-            Kernels::Scalar => {
-                self.learn_listed(block, rows, step, mistakes_max, scalar::listed_sum)
-            }
-        }
-    }
-
-    /// [`Self::learn_sparse`], where `sum` adds up the weights of the active features.
-    #[inline(always)]
-    fn learn_listed(
-        &mut self,
-        block: SparseBlock<'_>,
-        rows: Range<usize>,
         mut step: IntegerStep,
         mistakes_max: u64,
-        sum: impl Fn(&[i64], &[u32]) -> i64,
     ) -> (usize, u64, Option<i64>) {
         let mut mistaken = 0_u64;
         for at in rows.clone() {
             let ids = block.row(at).ids;
-            let score = match &self.cells {
-                Cells::Wide { weights, offset } => {
-                    step.score(sum(weights, ids) + offset * ids.len() as i64, self.total)
-                }
-                Cells::Narrow { .. } => self.sparse_score(ids, step),
-            };
+            let score = self.sparse_score(ids, step);
             if step.is_wrong(at, score) {
                 let amount = step.learn(at);
                 self.add_sparse(ids, amount, step.is_signed);
@@ -337,24 +394,6 @@ multiversioned! {
             "x86_64+avx512f" => super::avx512_columns::add_narrow(groups, row, amount, is_signed),
             "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount, is_signed),
             _ => plain::add_narrow(groups, row, amount, is_signed),
-        }
-    }
-}
-
-multiversioned! {
-    fn learn_sparse_detected(
-        column: &mut IntegerColumn,
-        block: SparseBlock<'_>,
-        rows: Range<usize>,
-        step: IntegerStep,
-        mistakes_max: u64,
-    ) -> (usize, u64, Option<i64>) {
-        multiversion::target::match_target! {
-            "x86_64+avx2" => {
-                let sum = |weights: &[i64], ids: &[u32]| super::avx2::listed_sum(weights, ids);
-                column.learn_listed(block, rows, step, mistakes_max, sum)
-            },
-            _ => column.learn_listed(block, rows, step, mistakes_max, plain_weights::listed_sum),
         }
     }
 }
@@ -453,7 +492,7 @@ mod tests {
 
     prop_compose! {
         fn cases()(n in prop_oneof![1_usize..=70, 1_usize..=600], rows in 1_usize..=BLOCK_ROWS)(
-            weights in prop::collection::vec(-40_i64..=40, n),
+            weights in prop_oneof![3 => prop::collection::vec(-40_i64..=40, n), 1 => Just(vec![0; n])],
             offset in prop_oneof![3 => Just(0_i64), 1 => Just(32_700), 1 => Just(-1 << 33)],
             mut rows in prop::collection::vec(prop::collection::vec(any::<u64>(), words_for(n)), rows),
             is_signed in any::<bool>(), bias in prop::option::of(-90_i64..90),
@@ -482,13 +521,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scores_and_updates_are_those_of_the_definition((mut weights, rows, step) in cases()) {
+        fn scores_and_updates_are_those_of_the_definition(
+            (mut weights, rows, step) in cases(), is_listed in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
+        ) {
             let mut column = IntegerColumn::new(weights.clone());
-            for row in &rows {
+            for (at, row) in rows.iter().enumerate() {
+                let ids: Vec<u32> = (0..weights.len() as u32).filter(|&j| bit(row, j as usize)).collect();
                 let terms = (0..weights.len()).map(|j| weights[j] * value(row, j, step));
                 let expected = terms.sum::<i64>() + step.bias.unwrap_or(0);
                 prop_assert_eq!(expected, column.score(row, step));
-                column.add(row, step.amount, step.is_signed);
+                prop_assert_eq!(expected, column.sparse_score(&ids, step));
+                match is_listed >> at & 1 {
+                    1 => column.add_sparse(&ids, step.amount, step.is_signed),
+                    _ => column.add(row, step.amount, step.is_signed),
+                }
                 for (j, weight) in weights.iter_mut().enumerate() {
                     *weight += step.amount * value(row, j, step);
                 }

@@ -170,8 +170,8 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
         .fold(0, |sum: i64, j| sum.wrapping_add(weights[j]))
 }
 
-pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
-    let listed = places.iter().map(|&place| weights[place as usize]);
+pub fn listed_sum<T: Copy + Into<i64>>(weights: &[T], places: &[u32]) -> i64 {
+    let listed = places.iter().map(|&place| weights[place as usize].into());
     listed.fold(0, i64::wrapping_add)
 }
 

@@ -290,10 +290,10 @@ impl Rule for Committee {
         members.map(|member| member.rule.bytes_an_example()).sum()
     }
 
-    fn grown_bytes(&self, mistakes: u64) -> u64 {
+    fn grown_bytes(&self, mistakes: u64, ones: Option<u64>) -> u64 {
         let members = self.members.iter();
         members
-            .map(|member| member.rule.grown_bytes(mistakes))
+            .map(|member| member.rule.grown_bytes(mistakes, ones))
             .sum()
     }
 

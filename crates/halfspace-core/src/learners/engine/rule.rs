@@ -91,8 +91,9 @@ pub trait Rule: Send {
         0
     }
 
-    /// Bytes that the state may grow to after `_mistakes` mistakes.
-    fn grown_bytes(&self, _mistakes: u64) -> u64 {
+    /// Bytes that the state may grow to after `_mistakes` mistakes. `_ones` is the average number of active features of
+    /// an example, if the rows are sparse.
+    fn grown_bytes(&self, _mistakes: u64, _ones: Option<u64>) -> u64 {
         0
     }
 

@@ -196,7 +196,11 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
 
 /// Bytes that the state may grow to after `mistakes` mistakes.
 pub fn grown_bytes(task: &Task, input: Input<'_>, mistakes: u64) -> u64 {
-    let grown = first_member(task, input).map_or(0, |rule| rule.grown_bytes(mistakes));
+    let ones = match input {
+        Input::Sample { data, .. } => data.shape().average_entries(),
+        Input::Generated(_) => None,
+    };
+    let grown = first_member(task, input).map_or(0, |rule| rule.grown_bytes(mistakes, ones));
     grown.saturating_mul(task.members() as u64)
 }
 

@@ -22,16 +22,16 @@ use crate::learners::decision::{Decision, Score};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::kernel::conjunction_kernel::{Conjunctions, Histogram, Kernel};
 use crate::learners::kernel::listed_support::{ListedSupport, SharedOnes};
-use crate::learners::sample::block::{Block, BlockFeatures, RowBits};
+use crate::learners::sample::block::{self, Block, BlockFeatures, RowBits};
 
 /// The largest number of support vectors.
 pub const SUPPORT_MAX: usize = 1_000_000;
 
-/// The largest number of characters of all support vectors, at n + 20 characters each, so that a model fits into a
-/// document that a client can send.
+/// The largest number of characters of all support vectors, so that a model fits into a document that a client can
+/// send. A support vector has n, or 8 per one if that is less, and 20 besides.
 pub const CHARACTERS_MAX: usize = 1 << 28;
 
-/// The characters of a support vector in a document, besides its bits.
+/// The characters of a support vector in a document, besides those of the example.
 const CHARACTERS_BESIDE: usize = 20;
 
 /// The most values that a histogram collects for one wide sum.
@@ -47,6 +47,8 @@ pub struct KernelExpansion {
     support: Support,
     /// The labels of each block of 64: bit r is set if row r has the label +1.
     positives: Vec<u64>,
+    /// The characters of the document.
+    characters: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -71,7 +73,7 @@ impl SupportLimit {
         match self {
             Self::Vectors => "a kernel model has at most 10^6 support vectors",
             Self::Characters => {
-                "a kernel model has at most 2^28 characters, n + 20 per support vector"
+                "the support vectors of a kernel model have at most 2^28 characters"
             }
         }
     }
@@ -98,14 +100,25 @@ impl KernelExpansion {
             support: Support::Packed(BitMatrix::new(kernel.n())),
             kernel,
             positives: Vec::new(),
+            characters: 0,
         }
     }
 
-    /// Bytes that the expansion may grow to with `vectors` support vectors.
-    pub fn grown_bytes(&self, vectors: u64) -> u64 {
-        let words = words_for(self.kernel.n()) as u64 + 1;
+    /// Bytes that the expansion may grow to with `vectors` support vectors. `ones` is the average number of active
+    /// features of an example, if the rows are sparse.
+    pub fn grown_bytes(&self, vectors: u64, ones: Option<u64>) -> u64 {
+        let bytes = match ones {
+            // Its row and the lists of the index.
+            Some(ones) if self.kernel.conjunctions() == Conjunctions::Monotone => 8 * ones + 16,
+            _ => 8 * (words_for(self.kernel.n()) as u64 + 1),
+        };
         // A growing vector doubles its size, and the old memory exists until the copy is complete.
-        3 * 8 * words * vectors.min(SUPPORT_MAX as u64)
+        3 * bytes * vectors.min(SUPPORT_MAX as u64)
+    }
+
+    /// The characters of the support vectors in a document.
+    pub fn characters(&self) -> usize {
+        self.characters
     }
 
     pub fn kernel(&self) -> &Kernel {
@@ -185,9 +198,11 @@ impl KernelExpansion {
         if index >= SUPPORT_MAX {
             return Err(SupportLimit::Vectors);
         }
-        if (index + 1) * (n + CHARACTERS_BESIDE) > CHARACTERS_MAX {
+        let own = block::characters(n, example.count_ones()) + CHARACTERS_BESIDE;
+        if self.characters + own > CHARACTERS_MAX {
             return Err(SupportLimit::Characters);
         }
+        self.characters += own;
         if self.is_empty() && matches!(example, RowBits::Listed(_)) {
             self.support = Support::Listed(ListedSupport::new(n));
         }
@@ -402,7 +417,7 @@ impl ExpansionScratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::BitVector;
+    use crate::bits::{BitVector, last_word_mask};
     use crate::learners::kernel::conjunction_kernel::Conjunctions;
     use crate::learners::kernel::kernel_scores::KernelScores;
     use crate::learners::sample::block::BlockFeatures;
@@ -536,7 +551,9 @@ mod tests {
         );
         assert_eq!(narrow.len(), SUPPORT_MAX);
         let n = CHARACTERS_MAX / 3 - CHARACTERS_BESIDE;
-        let (mut wide, example) = (KernelExpansion::new(kernel(n)), vec![0; words_for(n)]);
+        let mut example = vec![u64::MAX; words_for(n)];
+        *example.last_mut().expect("a word") &= last_word_mask(n);
+        let mut wide = KernelExpansion::new(kernel(n));
         for _ in 0..3 {
             wide.push(RowBits::Packed(&example), false).expect("room");
         }

@@ -168,8 +168,8 @@ impl Rule for KernelPerceptron {
         Kind::Online(self)
     }
 
-    fn grown_bytes(&self, mistakes: u64) -> u64 {
-        self.expansion.grown_bytes(mistakes)
+    fn grown_bytes(&self, mistakes: u64, ones: Option<u64>) -> u64 {
+        self.expansion.grown_bytes(mistakes, ones)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {

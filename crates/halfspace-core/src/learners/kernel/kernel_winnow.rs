@@ -186,7 +186,7 @@ impl Rule for KernelWinnow {
         Kind::Online(self)
     }
 
-    fn grown_bytes(&self, mistakes: u64) -> u64 {
+    fn grown_bytes(&self, mistakes: u64, _: Option<u64>) -> u64 {
         self.weights.grown_bytes(mistakes)
     }
 
@@ -269,7 +269,7 @@ impl OnlineRule for KernelWinnow {
             Ok(()) => Update::Changed,
             Err(SupportFull::Exponents) => Update::Refused("exact weights have at most 2^20 bits"),
             Err(SupportFull::Examples) => {
-                Update::Refused("the support has at most 1,000,000 examples and 2^28 bits")
+                Update::Refused("the support has at most 1,000,000 examples and 2^28 characters")
             }
         }
     }

@@ -7,13 +7,11 @@
 
 use std::collections::HashMap;
 
-use crate::bits::BitVector;
-
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::sample::block::{Block, RowBits};
+use crate::learners::sample::block::{Block, RowBits, characters};
 
 /// The largest number of active features in an example, whose cube takes 64 MiB. After the projection of the support,
 /// the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
@@ -22,8 +20,8 @@ pub const ACTIVE_MAX: u64 = 24;
 /// The largest number of examples in a support. With their lists they take less than 2^29 bytes.
 pub const SUPPORT_MAX: usize = 1_000_000;
 
-/// The largest total length in bits of the examples of a support, which is the length of its document.
-pub const SUPPORT_BITS_MAX: usize = 1 << 28;
+/// The largest number of characters of the examples of a support in a document.
+pub const CHARACTERS_MAX: usize = 1 << 28;
 
 /// A learnt example.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +52,8 @@ pub struct KernelWinnowWeights {
     places: HashMap<Vec<u32>, u32>,
     /// For each feature, the positions and the net counts of the examples that have it.
     having: HashMap<u32, Having>,
+    /// The characters of the examples in a document.
+    characters: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ pub enum SupportFull {
     #[error("exact weights have at most 2^20 bits")]
     Exponents,
     /// Another example would exceed the limit.
-    #[error("the support has at most 1,000,000 examples and 2^28 bits")]
+    #[error("the support has at most 1,000,000 examples and 2^28 characters")]
     Examples,
 }
 
@@ -110,6 +110,7 @@ impl KernelWinnowWeights {
             support: Vec::new(),
             places: HashMap::new(),
             having: HashMap::new(),
+            characters: 0,
         }
     }
 
@@ -130,6 +131,11 @@ impl KernelWinnowWeights {
 
     pub fn theta(&self) -> &Decimal {
         &self.theta
+    }
+
+    /// The characters of the learnt examples in a document.
+    pub fn characters(&self) -> usize {
+        self.characters
     }
 
     /// The learnt examples. Some may have a net count of 0.
@@ -201,9 +207,11 @@ impl KernelWinnowWeights {
     /// Appends an example with a net count of 0.
     fn push(&mut self, active: &[u32]) -> Result<u32, SupportFull> {
         let examples = self.support.len() + 1;
-        if examples > SUPPORT_MAX || examples.saturating_mul(self.n) > SUPPORT_BITS_MAX {
+        let own = characters(self.n, active.len());
+        if examples > SUPPORT_MAX || self.characters + own > CHARACTERS_MAX {
             return Err(SupportFull::Examples);
         }
+        self.characters += own;
         let place = self.support.len() as u32;
         let active = active.to_vec();
         for &feature in &active {
@@ -321,11 +329,6 @@ fn sum_over_supersets(cube: &mut [i32], stop: &StopFlag) {
     }
 }
 
-/// The active features of an example in the form that [`KernelWinnowWeights::add`] expects.
-pub fn active_features(example: &BitVector) -> Vec<u32> {
-    example.places().map(|feature| feature as u32).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::RowBits::Packed;
@@ -383,9 +386,12 @@ mod tests {
     }
 
     #[test]
-    fn a_support_is_bounded_by_its_bits() {
-        let mut weights = weights(2.0, 7, SUPPORT_BITS_MAX / 2);
+    fn a_support_is_bounded_by_the_characters_of_its_document() {
+        let mut weights = weights(2.0, 7, 1 << 20);
+        // The examples have eight characters per active feature, so the limit is far beyond these.
         weights.add(&[0], 1).expect("room");
+        assert_eq!(weights.characters(), 8);
+        weights.characters = CHARACTERS_MAX - 8;
         weights.add(&[1], 1).expect("room");
         assert_eq!(weights.add(&[2], 1), Err(SupportFull::Examples));
         weights.add(&[1], 1).expect("already there");
@@ -404,7 +410,8 @@ mod tests {
             let mut scratch = KernelWinnowScratch::default();
             for (x, up) in updates {
                 let by = if up { 1 } else { -1 };
-                weights.add(&active_features(&BitVector::from_words(6, vec![x])), by).expect("room");
+                let active: Vec<u32> = (0..6).filter(|at| x >> at & 1 == 1).collect();
+                weights.add(&active, by).expect("room");
                 (1..64).filter(|t| t & x == *t).for_each(|t| exponents[t as usize] += by);
             }
             for x in 0_u64..64 {

@@ -164,6 +164,17 @@ impl<'a> RowBits<'a> {
     }
 }
 
+/// Whether a document lists the ones of an example of `n` bits. It does if the list is shorter than all bits, at eight
+/// characters per number.
+pub fn lists_ones(n: usize, ones: usize) -> bool {
+    8 * ones < n
+}
+
+/// The characters of an example in a document.
+pub fn characters(n: usize, ones: usize) -> usize {
+    n.min(8 * ones)
+}
+
 fn places_of(at: usize, word: u64) -> impl Iterator<Item = usize> + Clone {
     bits::ones_of(word).map(move |place| at * WORD_BITS + place)
 }

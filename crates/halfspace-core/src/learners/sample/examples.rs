@@ -74,6 +74,13 @@ impl Shape {
         }
     }
 
+    /// The average number of active features of a sparse row, rounded up. None if the rows are dense.
+    #[must_use]
+    pub fn average_entries(&self) -> Option<u64> {
+        let entries = self.entries?;
+        Some(entries.div_ceil(self.examples.max(1)) as u64)
+    }
+
     /// Approximate number of bytes that the examples need in memory.
     pub fn memory_bytes(&self) -> u64 {
         if let Some(entries) = self.entries {

@@ -108,6 +108,14 @@ class AveragedPerceptron(Perceptron):
         return document | {"weights": [number(w) for w in document["weights"]], "bias": bias, "unit": unit}
 
 
+def shown(x):
+    """The bits of an example in a document. A long example of few ones is the list of their places."""
+    ones = [j for j, bit in enumerate(x) if bit]
+    if len(x) > 1024 and 8 * len(ones) < len(x):
+        return {"ones": ones}
+    return {"x": "".join(map(str, x))}
+
+
 class KernelPerceptron:
     def __init__(self, receipt, n):
         kernel = receipt["params"]["kernel"]
@@ -124,7 +132,7 @@ class KernelPerceptron:
 
     def hypothesis(self):
         kernel = {"conjunctions": "all" if self.all else "monotone", "max_literals": self.most}
-        support = [{"x": "".join(map(str, x)), "y": y} for x, y in self.support]
+        support = [{**shown(x), "y": y} for x, y in self.support]
         return {"kind": "kernel", "n": self.n, "kernel": kernel, "support": support}
 
 
@@ -187,9 +195,9 @@ class KernelWinnow:
             self.support[z] = self.support.get(z, 0) + y
 
     def hypothesis(self):
-        text = lambda z: "".join(str(z >> j & 1) for j in range(self.n))
+        bits = lambda z: [z >> j & 1 for j in range(self.n)]
         kept = [(z, net) for z, net in self.support.items() if net]
-        support = [{"x": text(z), "y": 1 if net > 0 else -1, "count": abs(net)} for z, net in kept]
+        support = [{**shown(bits(z)), "y": 1 if net > 0 else -1, "count": abs(net)} for z, net in kept]
         return {"kind": "kernel-winnow", "n": self.n, "alpha": self.alpha, "theta": self.theta,
                 "max_active": self.most, "support": support}
 

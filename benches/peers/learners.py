@@ -43,11 +43,11 @@ class Sample:
         y.astype(np.uint8).tofile(Path(folder, f"{name}.y"))
 
 
-def timed(work):
+def timed(work, clock=time.process_time):
     def seconds():
-        begin = time.process_time()
+        begin = clock()
         work()
-        return time.process_time() - begin
+        return clock() - begin
 
     return seconds
 
@@ -117,80 +117,6 @@ def perceptrons(table, ours, folder):
     table.compare(work, "scikit-learn, csr", 8, scikit_perceptron(rows, bits.y, passes), mine, "pass")
     if table.has(work):
         table.compare(work, "Vowpal Wabbit", None, vowpal_wabbit(folder, bits, passes), mine, "pass")
-
-
-class Texts(Sample):
-    """Rows of so many words each. A file holds the numbers of the words of each row in ascending order."""
-
-    def __init__(self, folder, name, words, n, y):
-        self.name, self.y, self.is_real, self.entries = name, y, False, words.shape[1]
-        ones = np.ones(words.size)
-        starts = np.arange(0, words.size + 1, words.shape[1])
-        self.x = sparse.csr_matrix((ones, words.ravel(), starts), shape=(len(words), n))
-        words.astype(np.uint32).tofile(Path(folder, f"{name}.x"))
-        y.astype(np.uint8).tofile(Path(folder, f"{name}.y"))
-
-
-def zipf_words(random, m, n, active):
-    """The words of texts in which they have Zipf's frequencies."""
-    shares = 1 / np.arange(1, n + 1)
-    ends = np.cumsum(shares / shares.sum())
-    words = np.empty((m, active), dtype=np.int64)
-    for row in words:
-        found = np.unique(np.searchsorted(ends, random.random(8 * active)))
-        row[:] = np.sort(random.choice(found, active, replace=False))
-    return words
-
-
-def texts(folder, m, n, active, noise, seed=5):
-    """Texts labelled by random weights. A share of the labels is wrong."""
-    random = np.random.default_rng(seed)
-    words = zipf_words(random, m, n, active)
-    y = (random.standard_normal(n)[words].sum(axis=1) >= 0) ^ (random.random(m) < noise)
-    return Texts(folder, f"texts{n}", words, n, y)
-
-
-def sparse_perceptrons(table, ours, folder):
-    """Sparse rows, of which the unsigned reading costs the active words only."""
-    passes = 20
-    for n in (50_000, 1_000_000):
-        sample = texts(folder, 20_000, n, 60, 0.05)
-        for reading in ("unsigned", "signed"):
-            mine = ours.seconds(
-                "perceptron", sample, per=passes, passes=passes, entries=sample.entries, params={"reading": reading},
-            )
-            table.compare(
-                f"perceptron, 20,000 texts of 60 of {n:,} words, {reading}", "scikit-learn, csr",
-                3 if reading == "unsigned" else None, scikit_perceptron(sample.x, sample.y, passes), mine, "pass",
-            )
-
-
-def many_classes(table, ours, folder):
-    """Committees on 2,400 texts of 136 of 20,000 words. A run may end before its 20 passes if it converges."""
-    random = np.random.default_rng(6)
-    classes, passes, n = 26, 20, 20_000
-    words = zipf_words(random, 2_400, n, 136)
-    sums = random.standard_normal((classes, n))[:, words].sum(axis=2)
-    # A tenth of the labels is drawn.
-    labels = np.where(random.random(len(words)) < 0.1, random.integers(0, classes, len(words)), sums.argmax(axis=0))
-    sample = Texts(folder, "classes", words, n, labels)
-    per_pass = scikit_perceptron(sample.x, sample.y, passes)
-    # One name makes the sample of sparse rows, the other the same bits packed.
-    packed = Sample(folder, "packed", sample.x.toarray().astype(np.uint8), sample.y)
-    entries = {"entries": sample.entries}
-    for learner, rows, shape, goal in (
-        # The peer counts no errors and computes no bounds either.
-        ("perceptron/loop", sample, entries, 5),
-        ("perceptron", sample, entries, None),
-        ("averaged-perceptron", sample, entries, None),
-        ("perceptron/loop", packed, {}, None),
-    ):
-        params = {"reading": "unsigned", "order": "cyclic"}
-        mine = ours.seconds(learner, rows, passes=passes, params=params, classes=classes, **shape)
-        table.compare(
-            f"{learner}, 26 classes, {'sparse' if shape else 'packed'}", "scikit-learn, csr", goal,
-            lambda: per_pass() * passes, mine, "s",
-        )
 
 
 def winnow(table, ours, folder):
@@ -283,7 +209,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(example("peer_learners"), folder)
         table = Table("learners: one thread, processor time, medians of alternating pairs")
-        for area in (perceptrons, sparse_perceptrons, many_classes, winnow, kernel_perceptron, exact_answers, products):
+        for area in (perceptrons, winnow, kernel_perceptron, exact_answers, products):
             area(table, ours, folder)
     return table.missed
 

@@ -392,7 +392,18 @@ mod tests {
                 .push(RowBits::Packed(&[example]), is_positive)
                 .expect("room");
         }
+        let wide = Kernel::new(5_000, Conjunctions::Monotone, None).expect("no table");
+        let mut listed = KernelExpansion::new(wide);
+        for ones in [[0_u32, 70, 4_999].as_slice(), &[], &[3]] {
+            listed.push(RowBits::Listed(ones), true).expect("room");
+        }
+        let shown = serde_json::to_value(HypothesisDocument::from(&Hypothesis::Kernel(
+            listed.clone(),
+        )));
+        let vector = &shown.expect("JSON")["support"][0];
+        assert_eq!(vector, &serde_json::json!({"ones": [0, 70, 4_999], "y": 1}));
         for hypothesis in [
+            Hypothesis::Kernel(listed),
             Hypothesis::BinaryWeights(bits),
             Hypothesis::Linear(LinearWeights::Integer(integer)),
             Hypothesis::Linear(LinearWeights::Real(real)),
@@ -462,6 +473,14 @@ mod tests {
                 "support": [{"x": "12", "y": 1}]}"#,
             r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
                 "support": [{"x": "10", "y": 0}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "10", "ones": [0], "y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"ones": [2], "y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"ones": [1, 0], "y": 1}]}"#,
             r#"{"kind": "kernel", "n": 1000000, "support": [],
                 "kernel": {"conjunctions": "all", "max_literals": 500000}}"#,
         ] {

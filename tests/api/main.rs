@@ -67,6 +67,7 @@ mod session_attacks;
 mod session_streams;
 mod sessions;
 mod several_jobs;
+mod sparse;
 mod tables;
 mod theory;
 mod trace;

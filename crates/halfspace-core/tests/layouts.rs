@@ -15,7 +15,10 @@ use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits};
+use halfspace_core::learners::engine::run::{
+    Checkpoints, Counts, HelperSeats, Run, RunLimits, StopFlag,
+};
+use halfspace_core::learners::engine::shared_work::FixedSeats;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
 use halfspace_core::learners::predict::{check_fit, for_each_decisions};
@@ -128,10 +131,22 @@ fn decisions(predictor: &Predictor, data: &Data, zero: f64) -> Vec<Decision> {
     all
 }
 
+/// [`outcome`] with a thread that helps with work of any size.
+fn helped_outcome(task: &Task, data: &Data) -> Option<RunOutcome> {
+    check(task, sample(data), u64::MAX).ok()?;
+    let seats: Arc<dyn HelperSeats> = Arc::new(FixedSeats::new(1, 0));
+    let run = Run {
+        stop: StopFlag::with_helpers(seats),
+        ..Run::default()
+    };
+    Some(train(task, sample(data), &run).expect("nobody stops it"))
+}
+
 /// Trains and predicts on both layouts. Returns whether the learner takes such data.
 #[track_caller]
 fn assert_alike(task: &Task, twins: &Twins, other: &Twins) -> bool {
     let found = outcome(task, &twins.sparse);
+    assert_eq!(found, helped_outcome(task, &twins.sparse));
     assert_eq!(found, outcome(task, &twins.dense), "{}", task.entry.name);
     let Some(found) = found else { return false };
     for data in [twins, other] {

@@ -75,8 +75,9 @@ impl Learner for KernelPerceptron {
 
     fn hypothesis(&self) -> Value {
         let vectors = self.support.iter().map(|(x, is_positive)| {
-            let x: String = x.iter().map(|&bit| if bit { '1' } else { '0' }).collect();
-            json!({"x": x, "y": if *is_positive { 1 } else { -1 }})
+            let mut vector = shown(x);
+            vector["y"] = json!(if *is_positive { 1 } else { -1 });
+            vector
         });
         let conjunctions = if self.is_monotone { "monotone" } else { "all" };
         json!({
@@ -84,4 +85,14 @@ impl Learner for KernelPerceptron {
             "kernel": {"conjunctions": conjunctions, "max_literals": self.max_literals},
         })
     }
+}
+
+/// The bits of an example in a document. A long example of few ones is the list of their places.
+pub(crate) fn shown(x: &[bool]) -> Value {
+    let ones: Vec<usize> = (0..x.len()).filter(|&j| x[j]).collect();
+    if x.len() > 1_024 && 8 * ones.len() < x.len() {
+        return json!({"ones": ones});
+    }
+    let bits: String = x.iter().map(|&bit| if bit { '1' } else { '0' }).collect();
+    json!({"x": bits})
 }

@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use serde_json::{Value, json};
 
 use crate::examples::Example;
+use crate::kernels::shown;
 use crate::learner::{Learner, Score, Setup};
 
 /// Largest number of active features of an example.
@@ -248,8 +249,10 @@ impl Learner for KernelWinnow {
             .iter()
             .filter(|(_, net)| *net != 0)
             .map(|(x, net)| {
-                let x: String = x.iter().map(|&bit| if bit { '1' } else { '0' }).collect();
-                json!({"x": x, "y": net.signum(), "count": net.unsigned_abs()})
+                let mut example = shown(x);
+                example["y"] = json!(net.signum());
+                example["count"] = json!(net.unsigned_abs());
+                example
             });
         json!({
             "kind": "kernel-winnow", "n": self.n, "alpha": self.threshold.alpha,

@@ -28,7 +28,7 @@ use crate::learners::sample::block::{self, Block, BlockFeatures, RowBits};
 pub const SUPPORT_MAX: usize = 1_000_000;
 
 /// The largest number of characters of all support vectors, so that a model fits into a document that a client can
-/// send. A support vector has n, or 8 per one if that is less, and 20 besides.
+/// send. A support vector has those of its example ([`block::characters`]) and 20 besides.
 pub const CHARACTERS_MAX: usize = 1 << 28;
 
 /// The characters of a support vector in a document, besides those of the example.
@@ -203,7 +203,8 @@ impl KernelExpansion {
             return Err(SupportLimit::Characters);
         }
         self.characters += own;
-        if self.is_empty() && matches!(example, RowBits::Listed(_)) {
+        let is_monotone = self.kernel.conjunctions() == Conjunctions::Monotone;
+        if self.is_empty() && is_monotone && matches!(example, RowBits::Listed(_)) {
             self.support = Support::Listed(ListedSupport::new(n));
         }
         match &mut self.support {

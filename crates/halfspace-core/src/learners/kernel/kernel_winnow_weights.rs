@@ -388,7 +388,6 @@ mod tests {
     #[test]
     fn a_support_is_bounded_by_the_characters_of_its_document() {
         let mut weights = weights(2.0, 7, 1 << 20);
-        // The examples have eight characters per active feature, so the limit is far beyond these.
         weights.add(&[0], 1).expect("room");
         assert_eq!(weights.characters(), 8);
         weights.characters = CHARACTERS_MAX - 8;

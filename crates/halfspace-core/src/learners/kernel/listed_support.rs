@@ -3,6 +3,8 @@
 //! A monotone kernel depends on the number of ones that an example shares with a support vector. The index visits only
 //! the vectors that share some, so the time for a score depends on the lists of the example's features, not on n.
 
+use std::ops::AddAssign;
+
 use hashbrown::HashMap;
 
 use crate::bits::{BLOCK_ROWS, SparseMatrix, SparseRow};
@@ -20,10 +22,10 @@ pub(super) struct ListedSupport {
 /// Memory for the counts of one example.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedOnes {
-    /// The number of ones that the example shares with each support vector.
-    counts: Vec<u32>,
-    /// The vectors that share some.
-    touched: Vec<u32>,
+    /// The number of ones that the example shares with each support vector. Those of an example of few ones fit into
+    /// the cache.
+    few: Vec<u8>,
+    many: Vec<u32>,
     /// The sum of the labels of the vectors that share so many.
     sums: Vec<i64>,
 }
@@ -60,51 +62,55 @@ impl ListedSupport {
         shared: &'a mut SharedOnes,
         stop: &StopFlag,
     ) -> Option<&'a [i64]> {
-        let vectors = self.rows.rows();
-        let SharedOnes {
-            counts,
-            touched,
-            sums,
-        } = shared;
-        counts.resize(vectors, 0);
+        let SharedOnes { few, many, sums } = shared;
         sums.clear();
         sums.resize(ones.len() + 1, 0);
+        let is_done = if ones.len() <= usize::from(u8::MAX) {
+            self.count(first, ones, few, stop)
+                .map(|()| add_labels(few, first, positives, sums))
+        } else {
+            self.count(first, ones, many, stop)
+                .map(|()| add_labels(many, first, positives, sums))
+        };
+        is_done.map(|()| &**sums)
+    }
+
+    /// Counts the shared ones of each vector from `first` on. None if the computation was told to stop.
+    fn count<C: From<u8> + Copy + AddAssign>(
+        &self,
+        first: usize,
+        ones: &[u32],
+        counts: &mut Vec<C>,
+        stop: &StopFlag,
+    ) -> Option<()> {
+        counts.clear();
+        counts.resize(self.rows.rows() - first, C::from(0));
         for feature in ones {
             let Some(having) = self.having.get(feature) else {
                 continue;
             };
             let newer = having.partition_point(|&place| (place as usize) < first);
             for &place in &having[newer..] {
-                let count = &mut counts[place as usize];
-                if *count == 0 {
-                    touched.push(place);
-                }
-                *count += 1;
+                counts[place as usize - first] += C::from(1);
             }
             if stop.raised().is_some() {
-                counts.clear();
-                touched.clear();
                 return None;
             }
         }
-        sums[0] = label_sum(positives, first..vectors);
-        for place in touched.drain(..) {
-            let count = std::mem::take(&mut counts[place as usize]);
-            let place = place as usize;
-            let is_positive = positives[place / BLOCK_ROWS] >> (place % BLOCK_ROWS) & 1 == 1;
-            let label = if is_positive { 1 } else { -1 };
-            sums[0] -= label;
-            sums[count as usize] += label;
-        }
-        Some(sums)
+        Some(())
     }
 }
 
-/// The sum of the labels of these vectors.
-fn label_sum(positives: &[u64], vectors: std::ops::Range<usize>) -> i64 {
-    let mut positive = 0;
-    crate::bits::for_each_block(vectors.clone(), |index, taken| {
-        positive += i64::from((positives[index] & taken).count_ones());
-    });
-    2 * positive - vectors.len() as i64
+/// Adds the label of each vector from `first` on to the sum of its count.
+fn add_labels<C: Into<u32> + Copy>(
+    counts: &[C],
+    first: usize,
+    positives: &[u64],
+    sums: &mut [i64],
+) {
+    for (place, &count) in (first..).zip(counts) {
+        let bit = positives[place / BLOCK_ROWS] >> (place % BLOCK_ROWS) & 1;
+        let count: u32 = count.into();
+        sums[count as usize] += 2 * bit.cast_signed() - 1;
+    }
 }

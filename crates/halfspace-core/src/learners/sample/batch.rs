@@ -4,7 +4,7 @@
 //! A copy is worth its time only if classifying the block takes much longer than copying it. For real examples it never
 //! does.
 
-use crate::bits::{BLOCK_ROWS, BlockBuffer, words_for};
+use crate::bits::{BLOCK_ROWS, BlockBuffer, SparseMatrix, words_for};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::shared_work::are_worthwhile;
 use crate::learners::hypothesis::Hypothesis;
@@ -29,9 +29,15 @@ pub struct Batch {
 
 #[derive(Debug)]
 struct CopiedBlock {
-    bits: BlockBuffer,
+    bits: CopiedBits,
     positives: u64,
     reflected: u64,
+}
+
+#[derive(Debug)]
+enum CopiedBits {
+    Packed(BlockBuffer),
+    Listed(SparseMatrix),
 }
 
 /// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies. They gain none for the
@@ -64,7 +70,7 @@ impl Batch {
                 self.blocks.push(CopiedBlock::new(n));
             }
             rows += block.rows() as u64;
-            bytes += self.blocks[self.filled].copy(&block);
+            bytes += self.blocks[self.filled].copy(&block, n);
             self.filled += 1;
         }
         Ok(())
@@ -91,23 +97,41 @@ impl Batch {
 impl CopiedBlock {
     fn new(n: usize) -> Self {
         Self {
-            bits: BlockBuffer::new(n),
+            bits: CopiedBits::Listed(SparseMatrix::new(n, false)),
             positives: 0,
             reflected: 0,
         }
     }
 
-    /// Copies a block. Returns its bytes.
-    fn copy(&mut self, block: &Block<'_>) -> usize {
-        self.bits.copy_block(block.bits());
+    /// Copies a block of `n` features. Returns its bytes.
+    fn copy(&mut self, block: &Block<'_>, n: usize) -> usize {
         (self.positives, self.reflected) = (block.positives, block.reflected);
-        size_of_val(block.bits().words())
+        match (&mut self.bits, block.features) {
+            (CopiedBits::Listed(copy), BlockFeatures::Sparse(rows)) => {
+                copy.clear();
+                (0..rows.rows()).for_each(|row| copy.push_row(rows.row(row)));
+                rows.entries() * size_of::<u32>()
+            }
+            (CopiedBits::Packed(copy), _) => {
+                copy.copy_block(block.bits());
+                size_of_val(block.bits().words())
+            }
+            // The rows of a stream have one form.
+            (CopiedBits::Listed(_), _) => {
+                self.bits = CopiedBits::Packed(BlockBuffer::new(n));
+                self.copy(block, n)
+            }
+        }
     }
 
     fn as_block(&self) -> Block<'_> {
+        let features = match &self.bits {
+            CopiedBits::Packed(bits) => BlockFeatures::Boolean(bits.as_block()),
+            CopiedBits::Listed(rows) => BlockFeatures::Sparse(rows.block(0)),
+        };
         Block {
             reflected: self.reflected,
-            ..Block::of(BlockFeatures::Boolean(self.bits.as_block()), self.positives)
+            ..Block::of(features, self.positives)
         }
     }
 }

@@ -164,15 +164,23 @@ impl<'a> RowBits<'a> {
     }
 }
 
-/// Whether a document lists the ones of an example of `n` bits. It does if the list is shorter than all bits, at eight
-/// characters per number.
+/// The most bits that a document always shows, because people read them.
+const BITS_SHOWN_MAX: usize = 1_024;
+
+/// The characters of a number in a list.
+const NUMBER_CHARACTERS: usize = 8;
+
+/// Whether a document lists the ones of an example of `n` bits instead of showing all bits.
 pub fn lists_ones(n: usize, ones: usize) -> bool {
-    8 * ones < n
+    n > BITS_SHOWN_MAX && NUMBER_CHARACTERS * ones < n
 }
 
 /// The characters of an example in a document.
 pub fn characters(n: usize, ones: usize) -> usize {
-    n.min(8 * ones)
+    match lists_ones(n, ones) {
+        true => NUMBER_CHARACTERS * ones,
+        false => n,
+    }
 }
 
 fn places_of(at: usize, word: u64) -> impl Iterator<Item = usize> + Clone {

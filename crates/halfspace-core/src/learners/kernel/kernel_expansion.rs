@@ -6,8 +6,8 @@
 //! shared literals. Only the sum over the limbs or the histogram needs wide integers, and the number of its terms does
 //! not depend on the number of support vectors.
 //!
-//! Under a monotone kernel, sparse examples become support vectors that list their ones (`listed_support.rs`). The first
-//! support vector decides the form of all, and the scores are the same in both.
+//! Under a monotone kernel, sparse examples become support vectors that list their ones (`listed_support.rs`). The
+//! first support vector decides the form of all, and the scores are the same in both.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -129,6 +129,8 @@ def whole_request(table, folder, sample):
 
     def scikit():
         x, y = load_svmlight_file(str(libsvm))
+        # The perceptron takes no indices of 64 bits.
+        x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
         Perceptron(max_iter=PASSES, tol=None, shuffle=False).fit(x, y)
 
     def vowpal_wabbit():

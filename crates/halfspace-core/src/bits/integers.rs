@@ -279,12 +279,12 @@ impl IntegerColumn {
 
     /// Makes sure that sparse rows can change every cell by `amount`, and takes this amount from the headroom.
     fn list(&mut self, amount: i64) {
-        let weights: Vec<i16> = match &self.cells {
-            Cells::Zeros => vec![0; self.n],
-            Cells::Narrow { groups, .. } => (0..self.n).map(|j| *cell(groups, j)).collect(),
-            Cells::Listed { .. } | Cells::Wide { .. } => Vec::new(),
+        let relaid = match &self.cells {
+            Cells::Zeros => Some(vec![0; self.n]),
+            Cells::Narrow { groups, .. } => Some((0..self.n).map(|j| *cell(groups, j)).collect()),
+            Cells::Listed { .. } | Cells::Wide { .. } => None,
         };
-        if !weights.is_empty() {
+        if let Some(weights) = relaid {
             self.cells = Cells::Listed {
                 weights,
                 offset: 0,

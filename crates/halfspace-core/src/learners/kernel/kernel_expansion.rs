@@ -181,9 +181,7 @@ impl KernelExpansion {
     ) -> RowBits<'a> {
         match (block.features, self.kernel.conjunctions()) {
             (BlockFeatures::Sparse(rows), Conjunctions::All) => {
-                words.resize(words_for(rows.n()), 0);
-                rows.row(row).pack(words);
-                RowBits::Packed(words)
+                RowBits::Packed(RowBits::Listed(rows.row(row).ids).packed(rows.n(), words))
             }
             _ => block.row_bits(row, words),
         }

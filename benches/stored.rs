@@ -50,7 +50,7 @@ fn main() -> io::Result<()> {
     let data = Generated::materialise(plan, Seed(1), &Run::default());
     let file = tempfile::NamedTempFile::new()?;
     let mut writer = BufWriter::new(file.reopen()?);
-    write_blocks(&data, None, &mut writer).map_err(io::Error::other)?;
+    write_blocks(&data, None, None, &mut writer).map_err(io::Error::other)?;
     writer.flush()?;
     drop(writer);
     println!("{rows} examples of n = {N}, examples a second:");
@@ -66,7 +66,8 @@ fn main() -> io::Result<()> {
         };
         let source = Box::new(Plain(file.reopen()?));
         let stop = StopFlag::default();
-        StoredExamples::open(source, digest(&data, None), buffers, stop).map_err(io::Error::other)
+        StoredExamples::open(source, digest(&data, None, None), buffers, stop)
+            .map_err(io::Error::other)
     };
     for (name, learner, params, passes) in [
         ("directed-drift, one pass", "directed-drift", json!({}), 1),

@@ -152,7 +152,7 @@ fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
     }
     if let Ok(parsed) = &whole {
         stays_within_limits(&parsed.data, options);
-        survives_the_store(&parsed.data);
+        survives_the_store(parsed);
         survives_being_written(parsed);
     }
     through_a_spool(format, &input, &whole);
@@ -207,10 +207,12 @@ fn stands_in(error: &FormatError, body: &[u8]) {
     }
 }
 
-fn survives_the_store(data: &Data) {
+fn survives_the_store(parsed: &Parsed) {
     let mut stored = Vec::new();
-    write_blocks(data, None, &mut stored).expect("memory");
-    assert_eq!(&read_blocks(stored.as_slice()).expect("own").0, data);
+    let vocabulary = parsed.vocabulary.as_deref();
+    write_blocks(&parsed.data, None, vocabulary, &mut stored).expect("memory");
+    let (data, _, names) = read_blocks(stored.as_slice()).expect("own");
+    assert_eq!((&data, names.as_ref()), (&parsed.data, vocabulary));
 }
 
 /// If data are written in a text format and read again, they are the same.
@@ -221,11 +223,13 @@ fn survives_being_written(parsed: &Parsed) {
         (TextFormat::Csv, Format::Csv),
         (TextFormat::Libsvm, Format::Libsvm),
     ];
-    for (written, format) in formats {
+    let vocabulary = parsed.vocabulary.as_deref();
+    // Only the first writes names.
+    let formats = &formats[..if vocabulary.is_some() { 1 } else { 3 }];
+    for &(written, format) in formats {
         let zero = parsed.zero_bit_value as i8;
-        let Some(text) = write_examples(&parsed.data, None, zero, written, TEXT_BYTES_MAX) else {
-            panic!("too long");
-        };
+        let text = write_examples(&parsed.data, None, vocabulary, zero, written, TEXT_BYTES_MAX);
+        let text = text.expect("short");
         let options = Options {
             labels: match format {
                 Format::Ndjson => None,
@@ -237,7 +241,8 @@ fn survives_being_written(parsed: &Parsed) {
                 Format::Csv => Header::False,
                 _ => Header::Auto,
             },
-            n: Some(parsed.data.n()),
+            n: Some(parsed.data.n()).filter(|_| vocabulary.is_none()),
+            open_vocabulary: vocabulary.is_some(),
             values: Some(kind(&parsed.data)),
             unlabelled: match parsed.data.labels() {
                 Labels::Unlabelled => super::UnlabelledMeans::Nothing,
@@ -248,7 +253,8 @@ fn survives_being_written(parsed: &Parsed) {
         let again = parse(format, text.as_bytes(), &options);
         let again = again.unwrap_or_else(|error| panic!("{format:?}: {error}\n{text}"));
         assert_eq!(again.data, parsed.data, "{format:?}\n{text}");
-        assert_eq!(digest(&again.data, None), digest(&parsed.data, None));
+        let digest = |of: &Parsed| digest(&of.data, None, of.vocabulary.as_deref());
+        assert_eq!(digest(&again), digest(parsed));
     }
 }
 
@@ -267,15 +273,15 @@ fn through_a_spool(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
     match (whole, gathered) {
         (Ok(whole), Ok(mut gathered)) => {
             let mut spooled = Vec::new();
-            let of_spool = gathered.data.store(None, &mut spooled, 1000).expect("memory");
+            let of_spool = gathered.store(&mut spooled, 1000).expect("memory");
             let mut held = Vec::new();
-            let mut data = ParsedRows::from(whole.data.clone());
-            let of_memory = data.store(None, &mut held, 1000).expect("memory");
+            let of_memory = Parsed::from(whole.clone()).store(&mut held, 1000).expect("memory");
             assert_eq!(of_spool, of_memory, "what is known of spooled rows");
             assert!(spooled == held, "spooled rows");
             assert_eq!(gathered.zero_bit_value, whole.zero_bit_value);
             assert_eq!(gathered.first_real, whole.first_real);
             assert_eq!(gathered.feature_names, whole.feature_names);
+            assert_eq!(gathered.vocabulary, whole.vocabulary);
         }
         // In memory signs count twice.
         (Err(error), _) if matches!(error.kind, FormatErrorKind::TooLarge { .. }) => {}
@@ -287,8 +293,10 @@ fn through_a_spool(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
 
 /// The portions of lines together are the body.
 fn in_portions(input: &Input<'_>, whole: &Parsed) {
+    let is_named = whole.vocabulary.is_some();
     let options = Options {
-        n: Some(whole.data.n()),
+        n: Some(whole.data.n()).filter(|_| !is_named),
+        open_vocabulary: is_named,
         values: Some(kind(&whole.data)),
         ..input.options.clone()
     };
@@ -304,19 +312,20 @@ fn in_portions(input: &Input<'_>, whole: &Parsed) {
         if let Some(portion) = portions.take().expect("few") {
             assert_eq!(portion.lines.len(), portion.parsed.data.examples());
             lines.extend(portion.lines);
-            text += &ndjson_of(&portion.parsed.data);
+            text += &ndjson_of(&portion.parsed);
         }
         if supply == Supply::End {
             break;
         }
     }
-    assert_eq!(text, ndjson_of(&whole.data), "portions");
+    assert_eq!(text, ndjson_of(whole), "portions");
     assert!(lines.is_sorted_by(|one, other| one < other));
     assert_eq!(lines.len(), whole.data.examples());
 }
 
-fn ndjson_of(data: &Data) -> String {
-    write_examples(data, None, 0, TextFormat::Ndjson, TEXT_BYTES_MAX).expect("short")
+fn ndjson_of(parsed: &Parsed) -> String {
+    let vocabulary = parsed.vocabulary.as_deref();
+    write_examples(&parsed.data, None, vocabulary, 0, TextFormat::Ndjson, TEXT_BYTES_MAX).expect("short")
 }
 
 /// The examples of a stream, each parsed alone, and how the stream ends.
@@ -333,7 +342,7 @@ fn by_steps(input: &Input<'_>, piece: usize) -> (Vec<String>, Option<FormatError
             Ok(None) => return (seen, None),
             Err(error) => return (seen, Some(error)),
         };
-        let text = ndjson_of(&step.parsed.data);
+        let text = ndjson_of(&step.parsed);
         seen.extend(text.lines().map(str::to_owned));
     }
 }

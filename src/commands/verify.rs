@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, GeneratedSpec, LabelRule, Options, ParseLimits, digest, parse};
+use halfspace_formats::{Classes, GeneratedSpec, LabelRule, Options, ParseLimits, Parsed, parse};
 use halfspace_verify::{Check, DataSource, Receipt, VERSION, is_sha256, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
@@ -66,8 +65,7 @@ fn replayed(replay: &Replay) -> Result<Vec<Check>, Box<dyn Error>> {
     let receipt: Receipt =
         serde_json::from_slice(&text).map_err(|error| format!("{name} is no receipt: {error}"))?;
     check_form(&receipt).map_err(|detail| format!("{name}: {detail}"))?;
-    let (data, classes) = data(&receipt, replay)?;
-    Ok(checks_of(&receipt, &data, classes.as_ref()))
+    Ok(checks_of(&receipt, &data(&receipt, replay)?))
 }
 
 /// Checks that the receipt has the form that this program writes.
@@ -88,7 +86,7 @@ fn check_form(receipt: &Receipt) -> Result<(), String> {
 }
 
 /// The examples of the training, from the file or drawn again.
-fn data(receipt: &Receipt, replay: &Replay) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
+fn data(receipt: &Receipt, replay: &Replay) -> Result<Parsed, Box<dyn Error>> {
     match (&receipt.data, &replay.data) {
         (DataSource::Rows { .. }, Some(path)) => read(path, replay, receipt),
         (DataSource::Rows { .. }, None) => Err("name the file with the examples".into()),
@@ -101,7 +99,7 @@ fn data(receipt: &Receipt, replay: &Replay) -> Result<(Data, Option<Classes>), B
             // A stream without an end was read up to this example.
             spec.count = spec.count.or(Some(receipt.examples));
             let bytes_max = ParseLimits::DEFAULT.state_bytes_max;
-            Ok((draw(&spec, receipt.seed, bytes_max)?.0, None))
+            Ok(Parsed::of(draw(&spec, receipt.seed, bytes_max)?.0))
         }
     }
 }
@@ -121,11 +119,7 @@ fn label_rules(replay: &Replay, receipt: &Receipt) -> Result<Vec<LabelRule>, Str
     Ok(of_committee.into_iter().chain([LabelRule::New]).collect())
 }
 
-fn read(
-    path: &Path,
-    replay: &Replay,
-    receipt: &Receipt,
-) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
+fn read(path: &Path, replay: &Replay, receipt: &Receipt) -> Result<Parsed, Box<dyn Error>> {
     let name = path.display();
     let format = known_format(path, replay.format)?;
     let mut options = Options::default();
@@ -136,8 +130,8 @@ fn read(
         }
     }
     // The data of the receipt have its digest by one of the rules.
-    let is_stated = |data: &Data, classes: Option<&Classes>| match &receipt.data {
-        DataSource::Rows { sha256 } => hex::encode(digest(data, classes)) == *sha256,
+    let is_stated = |parsed: &Parsed| match &receipt.data {
+        DataSource::Rows { sha256 } => hex::encode(parsed.digest()) == *sha256,
         DataSource::Generated { .. } => true,
     };
     let (mut read, mut refused) = (None, String::new());
@@ -145,10 +139,8 @@ fn read(
         options.label_rule = rule;
         let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
         match parse(format, BufReader::new(file), &options) {
-            Ok(parsed) if is_stated(&parsed.data, parsed.classes.as_ref()) => {
-                return Ok((parsed.data, parsed.classes));
-            }
-            Ok(parsed) => _ = read.get_or_insert((parsed.data, parsed.classes)),
+            Ok(parsed) if is_stated(&parsed) => return Ok(parsed),
+            Ok(parsed) => _ = read.get_or_insert(parsed),
             Err(error) => refused = format!("{name}: {error}"),
         }
     }

@@ -359,6 +359,7 @@ impl From<FormatError> for Problem {
                 Code::BAD_LABEL
             }
             Kind::BadIndex | Kind::IndexOrder => Code::BAD_INDEX,
+            Kind::BadName => Code::BAD_NAME,
             Kind::Unsupported => Code::UNSUPPORTED,
             Kind::BadOption => Code::BAD_OPTION,
             Kind::TableOption => Code::TABLE_OPTION,

@@ -22,6 +22,7 @@ use utoipa::ToSchema;
 use super::hypothesis::HypothesisDocument;
 use super::id::{JobId, ModelId};
 use super::lineage::Lineage;
+use super::names::VocabularyKind;
 use super::time::Timestamp;
 use super::train::{ModelDocument, SeedNumber};
 
@@ -85,6 +86,9 @@ pub struct ModelFile {
     /// The names of the features.
     #[serde(default)]
     pub features: Option<Vec<String>>,
+    /// Whether the features are fixed; `fixed` when absent.
+    #[serde(default)]
+    pub vocabulary: VocabularyKind,
     /// The names of the classes. Of two, the first has the label -1 and the second the label 1.
     #[serde(default)]
     #[schema(value_type = Option<Vec<String>>, min_items = 2)]

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use halfspace_formats::{Classes, LabelEncoding, LabelRule, Parsed, Recoding, TableEncoding};
+use halfspace_formats::{
+    Classes, LabelEncoding, LabelRule, Parsed, Recoding, TableEncoding, Vocabulary,
+};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The largest size of all names of features that a job and its model keep, in bytes.
 pub const NAMES_BYTES_MAX: usize = 1 << 20;
@@ -15,13 +18,67 @@ const NAME_SHOWN_MAX: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Names {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub features: Option<Vec<String>>,
+    pub features: Option<FeatureNames>,
     /// The names of the classes. Labels of a model without names are 1 and -1, or 1 and 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
     /// The encoding of the table that the features came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Arc<TableEncoding>>,
+}
+
+/// What features are called.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "WrittenNames", into = "WrittenNames")]
+pub enum FeatureNames {
+    /// One name for each of a fixed number of features.
+    Listed(Vec<String>),
+    /// The names of a vocabulary, to which other data may add. They are stored with the examples or the model and not
+    /// with the other names, so `None` says only that there are some.
+    Open(Option<Arc<Vocabulary>>),
+}
+
+/// The stored form of [`FeatureNames`].
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenNames {
+    Listed(Vec<String>),
+    Open(VocabularyKind),
+}
+
+/// Whether the features of data are fixed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VocabularyKind {
+    /// Each example has the same features.
+    #[default]
+    Fixed,
+    /// An example is a set of names, which may be new in any example.
+    Open,
+}
+
+impl VocabularyKind {
+    pub fn is_fixed(&self) -> bool {
+        *self == Self::Fixed
+    }
+}
+
+impl From<WrittenNames> for FeatureNames {
+    fn from(written: WrittenNames) -> Self {
+        match written {
+            WrittenNames::Listed(names) => Self::Listed(names),
+            WrittenNames::Open(_) => Self::Open(None),
+        }
+    }
+}
+
+impl From<FeatureNames> for WrittenNames {
+    fn from(names: FeatureNames) -> Self {
+        match names {
+            FeatureNames::Listed(names) => Self::Listed(names),
+            FeatureNames::Open(_) => Self::Open(VocabularyKind::Open),
+        }
+    }
 }
 
 /// The number that stands for a class in answers: 1 or -1, or the code of one of more than two classes.
@@ -36,7 +93,10 @@ impl Names {
     /// The names that came with a body.
     pub fn of<D>(parsed: &Parsed<D>) -> Self {
         Self {
-            features: parsed.feature_names.clone(),
+            features: match (&parsed.vocabulary, &parsed.feature_names) {
+                (Some(vocabulary), _) => Some(FeatureNames::Open(Some(Arc::clone(vocabulary)))),
+                (None, names) => names.clone().map(FeatureNames::Listed),
+            },
             classes: parsed.classes.clone(),
             table: parsed.table.clone(),
         }
@@ -47,10 +107,56 @@ impl Names {
     #[must_use]
     pub fn kept(self) -> Self {
         Self {
-            features: self.features.filter(|names| is_short(names)),
+            features: self.features.filter(|names| match names {
+                FeatureNames::Listed(names) => is_short(names),
+                FeatureNames::Open(_) => true,
+            }),
             classes: self.classes,
             table: self.table,
         }
+    }
+
+    /// The names of a fixed number of features, if they have names.
+    pub fn listed(&self) -> Option<&[String]> {
+        match &self.features {
+            Some(FeatureNames::Listed(names)) => Some(names),
+            Some(FeatureNames::Open(_)) | None => None,
+        }
+    }
+
+    /// The names of a vocabulary, if there is one and it is in memory.
+    pub fn vocabulary(&self) -> Option<&Arc<Vocabulary>> {
+        match &self.features {
+            Some(FeatureNames::Open(vocabulary)) => vocabulary.as_ref(),
+            Some(FeatureNames::Listed(_)) | None => None,
+        }
+    }
+
+    /// Whether examples are sets of names, which may be new in any example.
+    pub fn vocabulary_kind(&self) -> VocabularyKind {
+        match &self.features {
+            Some(FeatureNames::Open(_)) => VocabularyKind::Open,
+            Some(FeatureNames::Listed(_)) | None => VocabularyKind::Fixed,
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.vocabulary_kind() == VocabularyKind::Open
+    }
+
+    /// The names of the features so far, if they have names in memory.
+    pub fn features(&self) -> Option<Box<dyn Iterator<Item = &str> + '_>> {
+        match &self.features {
+            Some(FeatureNames::Listed(names)) => Some(Box::new(names.iter().map(String::as_str))),
+            Some(FeatureNames::Open(Some(vocabulary))) => Some(Box::new(vocabulary.names())),
+            Some(FeatureNames::Open(None)) | None => None,
+        }
+    }
+
+    /// The names of all features for a document.
+    pub fn feature_list(&self) -> Option<Vec<String>> {
+        self.features()
+            .map(|names| names.map(str::to_owned).collect())
     }
 
     /// The number of classes. Labels without names tell two apart.
@@ -80,7 +186,7 @@ impl Names {
     /// The first feature with another name, another encoding, or a label that the model does not know.
     pub fn fit(&self, given: &Self, occurs: &[bool]) -> Result<Recoding, String> {
         self.check_encoding(given)?;
-        self.check_features(given.features.as_deref())?;
+        self.check_features(given)?;
         self.recoding(given, occurs)
     }
 
@@ -149,12 +255,26 @@ impl Names {
         }
     }
 
-    /// Checks whether the same number of features has the same names. Data without names always fit.
+    /// Checks whether the same number of features has the same names. Data without names always fit, except that an
+    /// open vocabulary reads only names.
     ///
     /// # Errors
-    /// The first feature with another name.
-    pub fn check_features(&self, given: Option<&[String]>) -> Result<(), String> {
-        let (Some(own), Some(given)) = (&self.features, given) else {
+    /// The first feature with another name, or names where there can be none.
+    pub fn check_features(&self, given: &Self) -> Result<(), String> {
+        match (self.is_open(), given.is_open()) {
+            (true, true) => return Ok(()),
+            (true, false) => {
+                let detail = "the model reads features by their names; write x as a list or an object of names";
+                return Err(detail.to_owned());
+            }
+            (false, true) => {
+                let detail = "the features of the data have names, but the model reads a fixed number of features; \
+                              write x as bits or numbers";
+                return Err(detail.to_owned());
+            }
+            (false, false) => {}
+        }
+        let (Some(own), Some(given)) = (self.listed(), given.listed()) else {
             return Ok(());
         };
         let mut pairs = own.iter().zip(given).enumerate();
@@ -191,7 +311,7 @@ mod tests {
 
     fn of(features: Option<Vec<String>>, classes: Option<Classes>) -> Names {
         Names {
-            features,
+            features: features.map(FeatureNames::Listed),
             classes,
             table: None,
         }
@@ -200,13 +320,23 @@ mod tests {
     #[test]
     fn error_names_the_first_feature_of_another_name() {
         let own = of(Some(names(&["a", "b", "c"])), None);
-        assert_eq!(own.check_features(None), Ok(()));
-        assert_eq!(own.check_features(Some(&names(&["a", "b", "c"]))), Ok(()));
-        let error = own.check_features(Some(&names(&["a", "c", "b"])));
+        let given = |texts: &[&str]| of(Some(names(texts)), None);
+        assert_eq!(own.check_features(&Names::default()), Ok(()));
+        assert_eq!(own.check_features(&given(&["a", "b", "c"])), Ok(()));
+        let error = own.check_features(&given(&["a", "c", "b"]));
         let expected = "feature 2 is named \"c\" in the data, but \"b\" in the model;";
         assert!(error.unwrap_err().starts_with(expected));
         let none = Names::default();
-        assert_eq!(none.check_features(Some(&names(&["x"]))), Ok(()));
+        assert_eq!(none.check_features(&given(&["x"])), Ok(()));
+        let open = Names {
+            features: Some(FeatureNames::Open(None)),
+            ..Names::default()
+        };
+        assert_eq!(open.check_features(&open), Ok(()));
+        assert!(open.check_features(&own).is_err() && own.check_features(&open).is_err());
+        let written = serde_json::to_string(&open).unwrap();
+        assert_eq!(written, r#"{"features":"open"}"#);
+        assert_eq!(serde_json::from_str::<Names>(&written).unwrap(), open);
     }
 
     #[test]

@@ -13,11 +13,12 @@ use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
 
-use halfspace_formats::{Classes, TableEncoding, json};
+use halfspace_formats::{Classes, TableEncoding, Vocabulary, json};
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 use super::lineage::Lineage;
+use super::names::{FeatureNames, VocabularyKind};
 use super::stated_classes::StatedClasses;
 use super::written;
 
@@ -287,6 +288,11 @@ pub struct ModelDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub features: Option<Vec<String>>,
+    /// Whether the features are fixed; `fixed` when absent. With `open` they have the names in `features`, in the order
+    /// of the bytes, whatever their length. A name that is not among them has the first weight of the learner.
+    #[serde(default, skip_serializing_if = "VocabularyKind::is_fixed")]
+    #[schema(required = false)]
+    pub vocabulary: VocabularyKind,
     /// The names of the classes, if the training data had names. Of two classes, the first has the label -1 and the
     /// second the label 1. A committee has one hypothesis per class, in this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -310,6 +316,30 @@ pub(super) fn is_false(value: &bool) -> bool {
 }
 
 impl ModelDocument {
+    /// The names of the features, as a model in memory has them.
+    ///
+    /// # Errors
+    /// Names that are no vocabulary in the order of their bytes, with one name per feature.
+    pub fn feature_names(&self) -> Result<Option<FeatureNames>, &'static str> {
+        let Some(names) = &self.features else {
+            return match self.vocabulary {
+                VocabularyKind::Fixed => Ok(None),
+                VocabularyKind::Open => {
+                    Err("a model with an open vocabulary lists its names in `features`")
+                }
+            };
+        };
+        if self.vocabulary.is_fixed() {
+            return Ok(Some(FeatureNames::Listed(names.clone())));
+        }
+        let is_sorted = names.is_sorted_by(|one, other| one < other);
+        let names = Vocabulary::of_names(names.iter().map(String::as_str))
+            .filter(|names| is_sorted && names.len().max(1) == self.hypothesis.n());
+        let why = "the names of an open vocabulary are distinct, in the order of their bytes, not empty and at most \
+                   1024 bytes long, and there are n of them";
+        Ok(Some(FeatureNames::Open(Some(Arc::new(names.ok_or(why)?)))))
+    }
+
     /// The classes by which the model reads labels. A model without names has the labels 1 and -1, or 1 and 0.
     pub fn label_classes(&self) -> Option<Classes> {
         let mut names: Vec<Option<String>> = self.classes.clone()?.into_iter().map(Some).collect();

@@ -75,5 +75,6 @@ mod train;
 mod train_query;
 mod true_claims;
 mod uploads;
+mod vocabularies;
 mod warm_start;
 mod winnow;

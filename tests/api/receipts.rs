@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::Output;
 
 use halfspace::jobs::draw;
-use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, Format, GeneratedSpec, LabelsColumn, Options, parse};
+use halfspace_formats::{Format, GeneratedSpec, LabelsColumn, Options, Parsed, parse};
 use halfspace_verify::{Check, DataSource, HeldOut, Receipt, verify};
 use serde_json::{Value, json};
 
@@ -179,16 +178,12 @@ async fn receipt(service: &Service, model: &str) -> Receipt {
     serde_json::from_value(answer.expect(200).json()).unwrap()
 }
 
-fn data(case: &Case, receipt: &Receipt) -> (Data, Option<Classes>) {
+fn data(case: &Case, receipt: &Receipt) -> Parsed {
     match (&case.table, &receipt.data) {
-        (Some(table), _) => {
-            let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
-            let parsed = parsed.unwrap();
-            (parsed.data, parsed.classes)
-        }
+        (Some(table), _) => parse(Format::Csv, table.as_bytes(), &labels_first()).unwrap(),
         (None, DataSource::Generated { spec: generated }) => {
             let spec: GeneratedSpec = serde_json::from_value(generated.clone()).unwrap();
-            (draw(&spec, receipt.seed, 1 << 20).unwrap().0, None)
+            Parsed::of(draw(&spec, receipt.seed, 1 << 20).unwrap().0)
         }
         (None, DataSource::Rows { .. }) => panic!("the data were generated"),
     }
@@ -211,9 +206,9 @@ async fn replay_all(cases: u64) -> (f64, f64) {
         let model = train(&service, &case).await;
         trained += begin.elapsed().as_secs_f64();
         let receipt = receipt(&service, &model).await;
-        let (data, classes) = data(&case, &receipt);
+        let data = data(&case, &receipt);
         let begin = tokio::time::Instant::now();
-        let checks = verify(&receipt, &data, classes.as_ref());
+        let checks = verify(&receipt, &data);
         replayed += begin.elapsed().as_secs_f64();
         assert_eq!(
             difference(&checks),
@@ -290,11 +285,11 @@ async fn a_receipt_with_any_digit_altered_is_refused() {
     let joint = (0..).map(case).find(joint).expect("one of many");
     for case in (0..LEARNERS.len() as u64).map(case).chain([joint]) {
         let receipt = receipt(&service, &train(&service, &case).await).await;
-        let (data, classes) = data(&case, &receipt);
+        let data = data(&case, &receipt);
         let text = serde_json::to_string(&receipt).unwrap();
         for (at, altered) in altered(&text) {
             assert!(
-                difference(&verify(&altered, &data, classes.as_ref())).is_some(),
+                difference(&verify(&altered, &data)).is_some(),
                 "{at} of {text}"
             );
         }
@@ -324,7 +319,7 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
         .map(|is_wanted| (0..).map(case).find(is_wanted).expect("one of many"));
     let case = two;
     let own = receipt(&service, &train(&service, &case).await).await;
-    let (data, _) = self::data(&case, &own);
+    let data = self::data(&case, &own);
     type Change = fn(&mut Receipt);
     let cases: [(&str, Change); 15] = [
         ("version", |it| it.version = 1),
@@ -350,11 +345,11 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
     for (name, alter) in cases {
         let mut receipt = own.clone();
         alter(&mut receipt);
-        let found = difference(&verify(&receipt.sealed(), &data, None));
+        let found = difference(&verify(&receipt.sealed(), &data));
         assert_eq!(found, Some(name));
     }
     let own = receipt(&service, &train(&service, &joint).await).await;
-    let (data, classes) = self::data(&joint, &own);
+    let data = self::data(&joint, &own);
     let cases: [(&str, Change); 10] = [
         ("kept examples", |it| held_out(it).stratified ^= true),
         ("mistakes", |it| it.members.swap(0, 1)),
@@ -372,7 +367,7 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
     for (name, alter) in cases {
         let mut receipt = own.clone();
         alter(&mut receipt);
-        let found = difference(&verify(&receipt.sealed(), &data, classes.as_ref()));
+        let found = difference(&verify(&receipt.sealed(), &data));
         assert_eq!(found, Some(name));
     }
 }
@@ -565,7 +560,7 @@ fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
     fs::write(directory.join("data.csv"), table).unwrap();
     let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
     let parsed = parsed.unwrap();
-    let digest = halfspace_formats::digest(&parsed.data, parsed.classes.as_ref());
+    let digest = parsed.digest();
     let params =
         json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});
     let receipt = json!({"version": 2, "learner": "perceptron", "params": params, "seed": 1,

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::{DatasetKind, JobKind, SessionKind};
+use halfspace::records::names::FeatureNames;
 use halfspace::records::{
     DataFacts, Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId,
     JobTree, Model, ModelId, ModelSummary, Names, Owner, Page, Progress, Status, Timestamp,
@@ -188,7 +189,11 @@ fn dataset(number: i64) -> Dataset {
             created_at: at(number),
         },
         names: Names {
-            features: Some(vec!["one".into(), "two, \"quoted\"".into(), "".into()]),
+            features: Some(FeatureNames::Listed(vec![
+                "one".into(),
+                "two, \"quoted\"".into(),
+                "".into(),
+            ])),
             classes: Some(Classes::new(None, "yes".into())),
             table: Some(Arc::new(table())),
         },

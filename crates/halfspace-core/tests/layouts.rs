@@ -150,8 +150,8 @@ fn assert_alike(task: &Task, twins: &Twins, other: &Twins) -> bool {
     assert_eq!(found, outcome(task, &twins.dense), "{}", task.entry.name);
     let Some(found) = found else { return false };
     for data in [twins, other] {
-        let fit = check_fit(&found.predictor, &data.sparse);
-        assert_eq!(fit, check_fit(&found.predictor, &data.dense));
+        let fit = check_fit(&found.predictor, &data.sparse, false);
+        assert_eq!(fit, check_fit(&found.predictor, &data.dense, false));
         if fit.is_err() {
             continue;
         }

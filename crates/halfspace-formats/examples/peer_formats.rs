@@ -105,9 +105,7 @@ fn store(request: &Request) -> Result<usize, Failure> {
     let file = File::open(&request.file)?;
     let mut parsed = gather(format(request)?, file, &Options::default(), spool)?;
     if !matches!(parsed.data, ParsedRows::Stored(_)) {
-        parsed
-            .data
-            .store(parsed.classes.as_ref(), &to, EXAMPLES_MAX)?;
+        parsed.store(&to, EXAMPLES_MAX)?;
     }
     to.sync_all()?;
     fs::remove_file(stored)?;

@@ -98,6 +98,8 @@ pub enum FormatErrorKind {
     BadIndex,
     /// Sparse indices do not ascend.
     IndexOrder,
+    /// The name of a feature is empty, too long, or occurs twice in an example with different values.
+    BadName,
     /// Base64 cannot be decoded.
     BadBase64,
     /// The body uses an unsupported feature of the format.

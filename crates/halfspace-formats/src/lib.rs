@@ -52,6 +52,7 @@ mod plain_words;
 mod readers;
 mod stored;
 mod tables;
+mod vocabulary;
 
 pub use building::label_names::{CLASSES_MAX, LabelCount, classes_alone};
 pub use building::parsed::Parsed;
@@ -87,7 +88,7 @@ pub use readers::text::write_examples::{
     TextFormat, push_csv_line, write_csv_header, write_examples,
 };
 pub use stored::block_range::RowRange;
-pub use stored::blocks::{read_blocks, write_blocks};
+pub use stored::blocks::{NamedData, read_blocks, write_blocks};
 pub use stored::digest::digest;
 pub use stored::header::{BlocksError, LabelsKind, RowsKind};
 pub use stored::layout::{Layout, stored_bytes};
@@ -95,6 +96,7 @@ pub use stored::read_at::ReadAt;
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
 pub use tables::preview::{ColumnRole, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed};
+pub use vocabulary::{NAME_BYTES_MAX, Renumbering, Vocabulary};
 
 #[cfg(test)]
 mod tests;

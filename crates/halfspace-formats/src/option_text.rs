@@ -12,7 +12,7 @@ use crate::options::BitOrder;
 use crate::options::{Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 15] = [
+pub const OPTION_NAMES: [&str; 16] = [
     "labels",
     "positive",
     "ignore",
@@ -28,6 +28,7 @@ pub const OPTION_NAMES: [&str; 15] = [
     "header",
     "bit_order",
     "n",
+    "vocabulary",
 ];
 
 impl Options {
@@ -99,6 +100,9 @@ impl Options {
                 self.bit_order = Some(one_of(text, orders)?);
             }
             "n" => self.n = Some(whole(text)?),
+            "vocabulary" => {
+                self.open_vocabulary = one_of(text, [("auto", false), ("open", true)])?;
+            }
             _ => return Ok(false),
         }
         Ok(true)

@@ -60,8 +60,10 @@ pub enum UnlabelledMeans {
 /// the body, which have configured names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseLimits {
-    /// Features per example.
+    /// Features per example. Sparse examples whose features have names may have [`Self::names_max`].
     pub n_max: usize,
+    /// Distinct names of features.
+    pub names_max: usize,
     /// Bytes per line.
     pub line_bytes_max: usize,
     /// Bytes that the examples may take, packed or as doubles. These are stored bytes if there is a spool, otherwise
@@ -94,6 +96,7 @@ impl ParseLimits {
     /// The default limits.
     pub const DEFAULT: Self = Self {
         n_max: 1 << 20,
+        names_max: 1 << 24,
         line_bytes_max: 32 << 20,
         state_bytes_max: 1 << 30,
         state_limit_name: "state_bytes_max",
@@ -121,6 +124,8 @@ pub struct Options {
     pub header: Header,
     /// Features per example, if known. Dense examples must have exactly this number.
     pub n: Option<usize>,
+    /// Whether features have names that nobody lists in advance. If false, the first example decides.
+    pub open_vocabulary: bool,
     /// Required kind of the features. `None` lets the values decide. Octets and JSON ignore this option.
     pub values: Option<RowsKind>,
     /// First bit of an octet. `None` means the most significant bit.
@@ -204,6 +209,19 @@ impl Options {
         }
     }
 
+    /// Checks that no number of features is requested, because names have none.
+    pub(crate) fn check_no_n(&self) -> Result<(), Fault> {
+        match self.n {
+            None => Ok(()),
+            Some(n) => {
+                let detail = format!(
+                    "Features with names have no fixed number; leave names out, or the option n = {n}."
+                );
+                Err(Fault::new(FormatErrorKind::BadOption, detail))
+            }
+        }
+    }
+
     /// Checks the number of features per example against the requested n.
     pub(crate) fn check_n(&self, features: usize) -> Result<(), Fault> {
         match self.n.filter(|&n| n != features) {
@@ -271,6 +289,12 @@ impl FormatOption {
         lack: "has no packed bits",
         is_stated: |options| options.bit_order.is_some(),
     };
+    pub(crate) const VOCABULARY: Self = Self {
+        name: "vocabulary",
+        of: "examples in NDJSON, JSON and LIBSVM",
+        lack: "has columns",
+        is_stated: |options| options.open_vocabulary,
+    };
     const N: Self = Self {
         name: "n",
         of: "data that you send",
@@ -309,7 +333,7 @@ impl FormatOption {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Self::NOT_OF_OBJECTS
             .into_iter()
-            .chain([Self::LABELS, Self::POSITIVE, Self::N])
+            .chain([Self::LABELS, Self::POSITIVE, Self::N, Self::VOCABULARY])
             .chain(Self::COLUMNS)
     }
 }

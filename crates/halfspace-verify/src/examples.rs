@@ -54,6 +54,15 @@ pub fn example(data: &Data, row: u64) -> Example {
     }
 }
 
+/// The most features of one of these rows whose value is not 0.
+pub fn active_max(data: &Data, rows: &[u64]) -> u64 {
+    let active = |&row: &u64| match data.features() {
+        Features::Sparse(matrix) => matrix.row(row as usize).ids.len(),
+        Features::Boolean(_) | Features::Real(_) => example(data, row).nonzero().len(),
+    };
+    rows.iter().map(active).max().unwrap_or(0) as u64
+}
+
 /// The code of the class of an example. Every half-space example is positive and has the code 1.
 pub fn class(data: &Data, row: u64) -> u32 {
     match data.labels() {

@@ -74,6 +74,8 @@ pub struct Setup<'a> {
     pub n: usize,
     pub is_real: bool,
     pub seed: u64,
+    /// The most active features of an example that the learner was shown, if features have names.
+    pub active_max: Option<u64>,
 }
 
 impl Setup<'_> {

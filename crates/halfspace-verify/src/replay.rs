@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, digest, occurring};
+use halfspace_formats::{Classes, Parsed, occurring};
 
 use crate::committee::Committee;
-use crate::examples::{Example, class, example, is_real};
+use crate::examples::{Example, active_max, class, example, is_real};
 use crate::learner::Setup;
 use crate::random::{Orders, split};
 use crate::receipt::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
@@ -21,23 +21,18 @@ pub struct Check {
     pub outcome: Result<String, String>,
 }
 
-/// Replays a receipt on the examples of the training and compares all results, up to the first difference. `classes`
-/// names the classes of the examples, unless their labels are 1 and -1, or 1 and 0.
-pub fn verify(receipt: &Receipt, data: &Data, classes: Option<&Classes>) -> Vec<Check> {
+/// Replays a receipt on the examples of the training and compares all results, up to the first difference.
+pub fn verify(receipt: &Receipt, examples: &Parsed) -> Vec<Check> {
     let mut checks = Vec::new();
-    let _ = compare(receipt, data, classes, &mut checks);
+    let _ = compare(receipt, examples, &mut checks);
     checks
 }
 
 /// The kept examples of all rules and the codes of their classes, by their rows.
 type Kept = BTreeMap<u64, (Example, u32)>;
 
-fn compare(
-    receipt: &Receipt,
-    data: &Data,
-    classes: Option<&Classes>,
-    checks: &mut Vec<Check>,
-) -> Option<()> {
+fn compare(receipt: &Receipt, examples: &Parsed, checks: &mut Vec<Check>) -> Option<()> {
+    let (data, classes) = (&examples.data, examples.classes.as_ref());
     let mut check = |name, outcome: Result<String, String>| {
         let is_equal = outcome.is_ok();
         checks.push(Check { name, outcome });
@@ -55,7 +50,8 @@ fn compare(
     check("order", order(receipt))?;
     check("examples", same(data.examples() as u64, receipt.examples))?;
     if let DataSource::Rows { sha256: stated } = &receipt.data {
-        let found: String = digest(data, classes)
+        let found: String = examples
+            .digest()
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -76,6 +72,10 @@ fn compare(
         n: data.n(),
         is_real: is_real(data),
         seed: receipt.seed,
+        active_max: examples
+            .vocabulary
+            .as_ref()
+            .map(|_| active_max(data, &shown)),
     };
     let mut rules = match Committee::new(receipt, &setup) {
         Ok(rules) => rules,

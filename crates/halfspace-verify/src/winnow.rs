@@ -109,8 +109,12 @@ impl Winnow {
         } else {
             setup.n
         };
+        let default = match setup.active_max {
+            Some(active) => 4 * active.max(1),
+            None => features as u64,
+        };
         Ok(Self {
-            threshold: Threshold::new(setup, BigUint::from(features))?,
+            threshold: Threshold::new(setup, BigUint::from(default))?,
             n: setup.n,
             exponents: vec![0; features],
             has_complements,
@@ -174,8 +178,13 @@ impl KernelWinnow {
         if max_active > ACTIVE_MAX {
             return Err(format!("params.max_active is above {ACTIVE_MAX}"));
         }
+        let two = BigUint::from(2_u32);
+        let default = match setup.active_max {
+            Some(active) => (two.pow(active.clamp(1, ACTIVE_MAX) as u32) - 1_u32) * 4_u32,
+            None => two.pow(setup.n as u32),
+        };
         Ok(Self {
-            threshold: Threshold::new(setup, BigUint::from(1_u32) << setup.n)?,
+            threshold: Threshold::new(setup, default)?,
             n: setup.n,
             max_active,
             support: Vec::new(),

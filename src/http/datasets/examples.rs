@@ -1,10 +1,12 @@
 //! `GET /v1/datasets/{id}/examples`: a page of a dataset, in the format that the client accepts.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_formats::{self, LabelsKind, TextFormat, write_csv_header};
+use halfspace_formats::{self, LabelsKind, TextFormat, write_csv_header, write_examples};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -43,7 +45,7 @@ pub struct ExamplesQuery {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "a shape: the text is written example by example")]
 pub struct ExampleItem {
-    /// A bit string or a list of numbers.
+    /// A bit string, a list of numbers, or names.
     x: ExampleFeatures,
     /// The label. Absent if the examples have no labels.
     #[schema(nullable = false)]
@@ -70,6 +72,10 @@ pub enum ExampleFeatures {
     Bits(String),
     /// One number per feature: -1 or 1, or a real number.
     Numbers(Vec<f64>),
+    /// The names of the active features of an open vocabulary.
+    Names(Vec<String>),
+    /// The names of active features with their values, unless all values are 1.
+    NamedNumbers(BTreeMap<String, f64>),
 }
 
 /// A page of the examples of a dataset, in stored order.
@@ -116,8 +122,19 @@ pub async fn list_dataset_examples(
         summary: dataset,
         names,
     } = app.jobs.datasets.find(&owner, id).await.map_err(in_path)?;
+    if names.is_open() && matches!(format, TextFormat::Csv | TextFormat::Libsvm) {
+        let detail = "The features of this dataset have names, which JSON and NDJSON list. Send Accept: \
+                      application/x-ndjson.";
+        return Err(Problem::new(Code::NOT_ACCEPTABLE, detail));
+    }
     let offset = query.offset.unwrap_or(0);
-    let limit = page_limit(&app, &dataset, offset, format, query.limit)?;
+    let limit = page_limit(
+        &app,
+        &dataset,
+        names.is_open(),
+        (offset, query.limit),
+        format,
+    )?;
     // Reading a row reads the whole block of the row.
     let rows = u64::from(limit).max(BLOCK_ROWS as u64);
     let permit = match rows.saturating_mul(dataset.facts.n) <= SMALL_WORDS_MAX {
@@ -135,11 +152,10 @@ pub async fn list_dataset_examples(
     let zero = dataset.facts.zero_bit_value;
     let text = match data {
         None => String::new(),
-        Some((data, classes)) => {
+        Some((data, classes, vocabulary)) => {
             compute(&app, permit, move |_| {
-                let classes = classes.as_ref();
-                let text =
-                    halfspace_formats::write_examples(&data, classes, zero, format, bytes_max);
+                let (classes, names) = (classes.as_ref(), vocabulary.as_ref());
+                let text = write_examples(&data, classes, names, zero, format, bytes_max);
                 text.ok_or_else(|| too_long("would be longer", bytes_max))
             })
             .await?
@@ -149,8 +165,8 @@ pub async fn list_dataset_examples(
         TextFormat::Csv => {
             let has_label = dataset.facts.kind == LabelsKind::Labelled;
             let header = names
-                .features
-                .map(|names| write_csv_header(&names, has_label));
+                .listed()
+                .map(|names| write_csv_header(names, has_label));
             header.unwrap_or_default() + &text
         }
         TextFormat::Json => {
@@ -165,13 +181,14 @@ pub async fn list_dataset_examples(
 }
 
 /// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each value
-/// takes at least one byte, except for the zeros that LIBSVM omits: such a page holds no more values than stored bits.
+/// takes at least one byte, except for the zeros that LIBSVM omits: such a page holds no more values than stored bits. A
+/// page of names holds no more of them than stored bytes.
 fn page_limit(
     app: &App,
     dataset: &DatasetSummary,
-    offset: u64,
+    is_open: bool,
+    (offset, limit): (u64, Option<u32>),
     format: TextFormat,
-    limit: Option<u32>,
 ) -> Result<u32, Problem> {
     let limit = limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
@@ -182,6 +199,7 @@ fn page_limit(
     let left = dataset.facts.examples.saturating_sub(offset);
     let values = left.min(limit.into()).saturating_mul(dataset.facts.n);
     let held = match format {
+        _ if is_open => values.min(dataset.bytes),
         TextFormat::Libsvm => values.min(dataset.bytes.saturating_mul(8)),
         TextFormat::Json | TextFormat::Ndjson | TextFormat::Csv => values,
     };

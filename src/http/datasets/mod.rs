@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 use crate::jobs::{JobsError, NewDataset};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
+use crate::records::names::VocabularyKind;
 use crate::records::{
     DataFacts, Dataset, DatasetId, DatasetSummary, KeyRecord, Names, Owner, Timestamp,
 };
@@ -93,6 +94,9 @@ pub struct DatasetAnswer {
     /// Names of the features, if the data came with names. A value of a nominal attribute is named
     /// `attribute=value`.
     features: Option<Vec<String>>,
+    /// Whether the features are fixed. With `open` an example is a set of names, `n` is the number of names so far, and the
+    /// examples list them.
+    vocabulary: VocabularyKind,
     /// Names of the classes, if the labels came with names. Of two classes, the first has the label -1 and the second
     /// the label 1.
     #[schema(value_type = Option<Vec<String>>, min_items = 2)]
@@ -149,7 +153,8 @@ impl From<Dataset> for DatasetAnswer {
             item: summary.into(),
             encoding_sha256: encoding_sha256(&names),
             classes: names.class_names(),
-            features: names.features,
+            features: names.listed().map(<[String]>::to_vec),
+            vocabulary: names.vocabulary_kind(),
             table: names.table,
         }
     }

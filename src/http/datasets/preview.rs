@@ -82,10 +82,12 @@ impl From<Problem> for Refusal {
 
 impl PreviewData {
     fn new(facts: DataFacts, names: &Names) -> Self {
-        let first = |names: &Vec<String>| names.iter().take(PREVIEW_COLUMNS_MAX).cloned().collect();
+        let first = names
+            .features()
+            .map(|names| names.take(PREVIEW_COLUMNS_MAX));
         Self {
             facts: facts.into(),
-            features: names.features.as_ref().map(first),
+            features: first.map(|names| names.map(str::to_owned).collect()),
             classes: names.class_names(),
             encoding_sha256: encoding_sha256(names),
         }

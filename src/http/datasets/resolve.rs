@@ -8,7 +8,7 @@ use halfspace_core::learners::sample::examples::{Examples, class_codes};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     Assume, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place,
-    StoredExamples, classes_alone, digest, occurring,
+    StoredExamples, Vocabulary, classes_alone, digest, occurring,
 };
 
 use crate::jobs::{JobSample, JobsError};
@@ -24,9 +24,7 @@ use crate::http::problem::{Code, FieldError, Problem};
 /// The digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
-        DataForm::Sample { parsed, .. } => {
-            Some(hex::encode(digest(&parsed.data, parsed.classes.as_ref())))
-        }
+        DataForm::Sample { parsed, .. } => Some(hex::encode(parsed.digest())),
         DataForm::Rows(_) | DataForm::Generated(_) | DataForm::Dataset { .. } => None,
     }
 }
@@ -102,6 +100,11 @@ impl JobData {
         }
     }
 
+    /// The names of the features of a sample in memory.
+    fn vocabulary(&self) -> Option<&Vocabulary> {
+        self.spec.names.vocabulary().map(AsRef::as_ref)
+    }
+
     /// Lets the values of the labels decide on the classes, because no model reads them. `pointer` is the place of the
     /// data in the body.
     ///
@@ -116,7 +119,11 @@ impl JobData {
         let (classes, codes) = classes_alone(read, data)
             .map_err(|error| Problem::at(Code::TABLE_OPTION, at(error)))?;
         let data = codes.of(data.as_ref().clone());
-        self.sha256 = Some(hex::encode(digest(&data, Some(&classes))));
+        self.sha256 = Some(hex::encode(digest(
+            &data,
+            Some(&classes),
+            self.vocabulary(),
+        )));
         self.spec.names.classes = Some(classes);
         self.sample = Some(data.into());
         Ok(())
@@ -181,7 +188,8 @@ impl JobData {
             // The job stores the rows of the request with the class codes of the model.
             Some(JobSample::Memory(data)) => {
                 let data = codes.of(Arc::unwrap_or_clone(data));
-                self.sha256 = Some(hex::encode(digest(&data, model.classes.as_ref())));
+                let (classes, names) = (model.classes.as_ref(), self.vocabulary());
+                self.sha256 = Some(hex::encode(digest(&data, classes, names)));
                 self.sample = Some(data.into());
             }
             stored => {
@@ -279,7 +287,7 @@ async fn read_rows(
         let parsed = rows
             .parse(&options, None)
             .map_err(|error| error.under(&pointer))?;
-        let sha256 = hex::encode(digest(&parsed.data, parsed.classes.as_ref()));
+        let sha256 = hex::encode(parsed.digest());
         Ok((parsed, sha256))
     };
     body::make_examples(app, parse).await

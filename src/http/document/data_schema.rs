@@ -66,12 +66,16 @@ pub fn components() -> Value {
         "UnlabelledData": object("Examples without labels", &["examples"],
             json!({"examples": list("Features")})),
         "Features": {
-            "description": "The features of an example: a bit string, or a list of numbers. Numbers \
+            "description": "The features of an example: a bit string, a list of numbers, or names. Numbers \
                             that are all 0/1 or all -1/1 are Boolean; other numbers are real",
             "oneOf": [
                 {"type": "string", "pattern": "^[01]+$", "maxLength": N_MAX,
                     "description": "One character per feature; coordinate 1 comes first"},
-                {"type": "array", "minItems": 1, "maxItems": N_MAX, "items": {"type": "number"}}]},
+                {"type": "array", "items": {"type": ["number", "string"]},
+                    "description": "One number per feature, or the names of the active features in any order"},
+                {"type": "object", "additionalProperties": {"type": ["number", "string", "boolean", "null"]},
+                    "description": "The names of the features with their values. A text is a part of the name: \
+                                    `\"w\": \"the\"` is the feature `w=the`"}]},
         "PackedData": object("Bits of Boolean examples", &["n", "rows"], json!({
             "n": n,
             "rows": {"type": "string", "contentEncoding": "base64"},

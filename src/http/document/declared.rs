@@ -73,6 +73,7 @@ pub const EXAMPLES: &[Code] = &[
     Code::BAD_VALUE,
     Code::BAD_LABEL,
     Code::BAD_INDEX,
+    Code::BAD_NAME,
     Code::UNSUPPORTED,
     Code::BAD_OPTION,
     Code::TABLE_OPTION,

@@ -143,7 +143,7 @@ impl Keep {
         }
         let limit = self.app.limits.answer_bytes_max;
         let written = computing::compute(&self.app, None, move |_| {
-            let examples = write_examples(&data, None, 0, TextFormat::Json, limit);
+            let examples = write_examples(&data, None, None, 0, TextFormat::Json, limit);
             let examples = examples
                 .ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
             raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))

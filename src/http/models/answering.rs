@@ -6,10 +6,11 @@
 
 use std::io::Read;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
-use halfspace_core::learners::predict::decide_each;
+use halfspace_core::learners::predict::{decide_each, unknown_features};
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_formats::{Format, LineSteps, Options, Parsed, StoredExamples};
 use tokio::runtime::Handle;
@@ -154,7 +155,7 @@ impl Answering {
     /// # Errors
     /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has left.
     pub fn take(&mut self, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
-        fit(&self.model, parsed, whence)?;
+        let data = fit(&self.model, parsed, whence)?;
         if let (PredictionSink::Document { document, .. }, Some(table)) =
             (&mut self.destination, &parsed.table)
         {
@@ -163,9 +164,9 @@ impl Answering {
         }
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
             let predictor = &self.model.predictor;
-            *timer = limit_decisions(&self.limits, &self.stop, predictor, &parsed.data);
+            *timer = limit_decisions(&self.limits, &self.stop, predictor, &*data);
         }
-        match self.decide(&parsed.data, parsed.zero_bit_value)? {
+        match self.decide(&*data, parsed.zero_bit_value)? {
             Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
             None => Ok(()),
         }
@@ -182,8 +183,11 @@ impl Answering {
     ) -> Result<(), Problem> {
         let (own, given) = (&self.model.names, &dataset.names);
         let checked = own.check_encoding(given);
-        let checked = checked.and_then(|()| own.check_features(given.features.as_deref()));
+        let checked = checked.and_then(|()| own.check_features(given));
         checked.map_err(misnamed)?;
+        if let Some(names) = own.vocabulary() {
+            stored.rename(Arc::clone(names));
+        }
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
             *timer = limit(&self.limits, &self.stop);
         }
@@ -196,13 +200,23 @@ impl Answering {
 
     /// Predicts examples. Returns the interrupt if some examples were left undecided.
     fn decide(&mut self, examples: &dyn Examples, zero: f64) -> Result<Option<Interrupt>, Problem> {
-        let mut left = examples.shape().examples;
+        let examples_count = examples.shape().examples;
+        let mut left = examples_count;
         let mut told = Ok(());
+        let unseen = match self.model.names.is_open() {
+            false => None,
+            true => match unknown_features(examples, self.model.predictor.n(), &self.stop) {
+                Ok(counts) => Some(counts),
+                Err(interrupt) => return Ok(Some(interrupt)),
+            },
+        };
         let predictor = &self.model.predictor;
         let (scores, stop) = (self.asked.of_decision(), &self.stop);
         let decided = decide_each(predictor, examples, zero, scores, stop, |decisions, _| {
+            let first = examples_count - left;
+            let unseen = unseen.as_ref().map(|all| &all[first..]);
             left -= decisions.len();
-            told = self.destination.push(decisions);
+            told = self.destination.push(decisions, unseen);
             match told {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
@@ -235,10 +249,13 @@ impl Answering {
 }
 
 impl PredictionSink {
-    fn push(&mut self, decisions: &[Decision]) -> Result<(), Problem> {
+    /// `unseen` has the number of unknown names of each example, if features have names.
+    fn push(&mut self, decisions: &[Decision], unseen: Option<&[u32]>) -> Result<(), Problem> {
+        let unseen = |at: usize| unseen.map(|counts| counts[at]);
+        let all = decisions.iter().enumerate();
         match self {
             Self::Document { document, .. } => {
-                decisions.iter().for_each(|one| document.push(one));
+                all.for_each(|(at, one)| document.push(one, unseen(at)));
                 match document.is_too_long() {
                     true => Err(too_long(document.bytes_max)),
                     false => Ok(()),
@@ -251,9 +268,7 @@ impl PredictionSink {
                 ..
             } => {
                 let classes = classes.as_ref();
-                decisions
-                    .iter()
-                    .for_each(|one| push_line(text, one, classes, *asked));
+                all.for_each(|(at, one)| push_line(text, one, classes, *asked, unseen(at)));
                 match text.len() >= PIECE_BYTES {
                     true => self.send(),
                     false => Ok(()),

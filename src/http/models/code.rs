@@ -99,6 +99,11 @@ pub async fn get_model_code(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
+    if model.names.is_open() {
+        let detail = "A program reads a fixed number of features, and the features of this model are names, which may be \
+                      new. The model file has the weights.";
+        return Err(Problem::new(Code::INEXPRESSIBLE, detail));
+    }
     let work = move |_: &_| {
         let classes = model.names.class_names();
         let title = format!("Model {id} of halfspace");
@@ -106,7 +111,7 @@ pub async fn get_model_code(
             title: &title,
             predictor: &model.predictor,
             table: model.names.table.as_deref(),
-            features: model.names.features.as_deref(),
+            features: model.names.listed(),
             classes: classes.as_deref(),
         };
         let source = memory.settled(|| program.source(language));

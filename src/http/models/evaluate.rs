@@ -194,20 +194,22 @@ impl PendingEvaluation {
         parsed: &Parsed,
         assume: Option<Assume>,
     ) -> Result<EvaluateResult, Problem> {
-        fit(&self.model, parsed, Origin::Whole)?;
+        let data = fit(&self.model, parsed, Origin::Whole)?;
         let (own, given) = (&self.model.names, Names::of(parsed));
         let codes = own.recoding(&given, &occurring(&parsed.data));
-        let data = match codes.map_err(misnamed)? {
-            same if same.is_identity() => Cow::Borrowed(&parsed.data),
-            codes => Cow::Owned(codes.of(parsed.data.clone())),
+        let codes = codes.map_err(misnamed)?;
+        let data = match codes.is_identity() {
+            true => data,
+            false => Cow::Owned(codes.of(data.into_owned())),
         };
         let _timer = limit(&self.limits, &self.run.stop);
         let origin = TestData {
             assume,
-            sha256: self
-                .origin
-                .is_declared_fresh
-                .then(|| hex::encode(digest(&data, own.classes.as_ref()))),
+            sha256: self.origin.is_declared_fresh.then(|| {
+                let sent = codes.of(parsed.data.clone());
+                let names = parsed.vocabulary.as_deref();
+                hex::encode(digest(&sent, own.classes.as_ref(), names))
+            }),
             ..self.origin.clone()
         };
         let result = self.against(&*data, parsed.zero_bit_value, origin)?;
@@ -227,6 +229,9 @@ impl PendingEvaluation {
         let (own, occurring) = (&self.model.names, dataset.summary.facts.occurring());
         let codes = own.fit(&dataset.names, &occurring).map_err(misnamed)?;
         stored.recode(codes);
+        if let Some(names) = own.vocabulary() {
+            stored.rename(Arc::clone(names));
+        }
         let _timer = limit(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
         let origin = TestData {

@@ -3,9 +3,12 @@
 //!
 //! Prediction, evaluation and on-line learning share this module and make their answers elsewhere.
 
+use std::borrow::Cow;
+
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
+use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{
     self, Assume, DataForm, Format, LabelRule, LabelsColumn, Options, Parsed, Place,
     StoredExamples, UnlabelledMeans,
@@ -128,7 +131,8 @@ pub fn options(
             let has_rows = matches!(format, Format::Ndjson | Format::Json) && table.is_some();
             has_rows || format.has_label_column()
         }),
-        n: format.leaves_n_open().then_some(n),
+        n: (format.leaves_n_open() && !names.is_open()).then_some(n),
+        open_vocabulary: names.is_open(),
         unlabelled,
         label_rule,
         ..data.options
@@ -175,17 +179,30 @@ pub fn examples(form: DataForm, purpose: ExamplesUse) -> Result<RequestExamples,
     }
 }
 
-/// Checks that a model accepts examples.
+/// The examples as a model reads them, which gives the names of features its ids.
 ///
 /// # Errors
-/// Why it does not, with the place of the value or the line at fault.
-pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
-    let misfit = check_fit(&model.predictor, &parsed.data).err();
+/// Why the model does not accept them, with the place of the value or the line at fault.
+pub fn fit<'p>(
+    model: &LoadedModel,
+    parsed: &'p Parsed,
+    whence: Origin,
+) -> Result<Cow<'p, Data>, Problem> {
+    let (own, given) = (&model.names, Names::of(parsed));
+    let data = match (own.vocabulary(), given.vocabulary()) {
+        (Some(own), Some(given)) => Cow::Owned(own.renumbering(given).of(&parsed.data)?),
+        (None, None) => Cow::Borrowed(&parsed.data),
+        (Some(_), None) | (None, Some(_)) => {
+            own.check_features(&given).map_err(misnamed)?;
+            Cow::Borrowed(&parsed.data)
+        }
+    };
+    let misfit = check_fit(&model.predictor, &*data, own.is_open()).err();
     if let Some(misfit) = misfit {
         return Err(unfit(misfit, parsed.first_real.as_ref(), whence));
     }
-    let names = parsed.feature_names.as_deref();
-    model.names.check_features(names).map_err(misnamed)
+    own.check_features(&given).map_err(misnamed)?;
+    Ok(data)
 }
 
 /// Compares the digest of a dataset, and then checks that a model accepts it.
@@ -199,7 +216,8 @@ pub fn fit_stored(
     stop: &StopFlag,
 ) -> Result<(), Problem> {
     let verified = stored.verify(stop).map_err(Misfit::Unread);
-    let fits = verified.and_then(|()| check_fit(&model.predictor, stored));
+    let is_named = model.names.is_open();
+    let fits = verified.and_then(|()| check_fit(&model.predictor, stored, is_named));
     fits.map_err(|misfit| match misfit {
         Misfit::Unread(interrupt) => unread(stored, limits, interrupt),
         misfit => unfit(misfit, None, Origin::Whole),
@@ -245,7 +263,7 @@ fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Origin) -> Problem 
 }
 
 /// Returns a detail as a sentence, with a capital letter and a full stop.
-fn sentence(detail: &str) -> String {
+pub fn sentence(detail: &str) -> String {
     let mut characters = detail.chars();
     let first = characters.next().map(char::to_uppercase);
     first

@@ -85,8 +85,9 @@ pub async fn get_model_explanation(
     let work = move |stop: &StopFlag| {
         let class = query.class.as_deref();
         let hypothesis = of_class(&model, class)?;
+        let names = model.names.feature_list();
         let request = ExplanationRequest {
-            names: model.names.features.as_deref(),
+            names: names.as_deref(),
             top,
             words_max: (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64,
         };

@@ -14,7 +14,7 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::ModelKind;
 use crate::records::lineage::LINEAGE_MAX;
 use crate::records::model_file::{ClaimedFormat, FORMAT, ModelFile, unknown_member};
-use crate::records::names::{NAMES_BYTES_MAX, is_short};
+use crate::records::names::{NAMES_BYTES_MAX, VocabularyKind, is_short};
 use crate::records::train::ModelDocument;
 use crate::records::{KeyRecord, Model, Owner};
 
@@ -28,6 +28,7 @@ use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once
 use crate::http::extract::{Caller, NoQuery};
 use crate::http::jobs::place::TaskPlace;
 use crate::http::jobs::submission::check_name;
+use crate::http::models::examples::sentence;
 use crate::http::models::{ModelAnswer, document};
 use crate::http::problem::{Code, FieldError, Problem};
 
@@ -159,11 +160,15 @@ pub fn checked(
         learnt_from: file.learnt_from,
         warm_start: file.warm_start,
         features: file.features,
+        vocabulary: file.vocabulary,
         classes: file.classes,
         one_against_rest: file.one_against_rest,
         table: file.table,
         hypothesis,
     };
+    document
+        .feature_names()
+        .map_err(|detail| refused(Code::WRONG_MODEL, "/features", sentence(detail)))?;
     let classes = document.label_classes();
     let wrong = match &classes {
         Some(classes) if classes.overlap() => {
@@ -182,7 +187,8 @@ pub fn checked(
 /// Checks that there is one name per feature, and that all names are short enough to store.
 fn check_names(file: &ModelFile) -> Result<(), Problem> {
     let features = file.features.as_deref().unwrap_or_default();
-    if file.features.is_some() && features.len() as u64 != file.n {
+    let is_fixed = file.vocabulary.is_fixed();
+    if file.features.is_some() && is_fixed && features.len() as u64 != file.n {
         let detail = format!(
             "The file has {} names for {} features; export the model again, or remove `features`.",
             features.len(),
@@ -192,7 +198,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
     }
     let classes = file.classes.as_deref().unwrap_or_default();
     for (pointer, names) in [("/features", features), ("/classes", classes)] {
-        if !is_short(names) {
+        if !is_short(names) && (is_fixed || pointer != "/features") {
             let detail = format!("The names take more than {NAMES_BYTES_MAX} bytes in total.");
             return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
         }
@@ -218,8 +224,12 @@ fn hypothesis(
         return Err(refused(Code::SCHEMA, "/hypothesis", detail));
     }
     let (kind, n) = (hypothesis.kind(), hypothesis.n());
-    if n > limits.n_max {
-        let detail = format!("n is {n}, more than n_max: {}.", limits.n_max);
+    let (most, limit) = match file.vocabulary {
+        VocabularyKind::Fixed => (limits.n_max, "n_max"),
+        VocabularyKind::Open => (limits.names_max, "names_max"),
+    };
+    if n > most {
+        let detail = format!("n is {n}, more than {limit}: {most}.");
         return Err(refused(Code::TOO_LARGE, "/hypothesis/n", detail));
     }
     if file.kind != kind {

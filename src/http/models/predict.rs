@@ -66,6 +66,10 @@ pub struct Predictions {
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<Vec<Vec<RankedClass>>>,
+    /// How many names of each example the model has never seen. Absent unless the model reads names.
+    #[schema(nullable = false)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen: Option<Vec<u64>>,
     /// The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long.
     #[schema(nullable = false, value_type = TableEncoding)]
     #[serde(skip_serializing_if = "Option::is_none")]

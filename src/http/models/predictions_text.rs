@@ -12,6 +12,7 @@ use crate::records::names::label_number;
 const BEGIN: &str = "{\"predictions\":[";
 const CLASSES: &str = "],\"predicted_classes\":";
 const NO_SCORES: &str = ",\"scores\":null";
+const UNSEEN: &str = ",\"unseen\":";
 const TABLE: &str = ",\"table\":";
 const END: &str = "}";
 
@@ -121,16 +122,20 @@ pub struct PredictionsText {
     asked: AskedScores,
     /// The lists of scores with their names. `None` once they exceed the limit.
     scores: Option<Vec<(&'static str, String)>>,
+    /// The numbers of unknown names, if features have names.
+    unseen: Option<String>,
     /// The encoding of the table that was read, as JSON.
     table: Option<String>,
 }
 
-/// Appends the prediction of one example as a line.
+/// Appends the prediction of one example as a line. `unseen` is the number of its names that the model does not know, if
+/// features have names.
 pub fn push_line(
     text: &mut Vec<u8>,
     decision: &Decision,
     classes: Option<&ClassTexts>,
     asked: AskedScores,
+    unseen: Option<u32>,
 ) {
     let prediction = label_number(decision.class, classes.map_or(2, Vec::len));
     // Writing to memory does not fail.
@@ -141,6 +146,9 @@ pub fn push_line(
     }
     for item in asked.of(decision, classes) {
         let _ = write!(text, ",\"{}\":{}", item.name, item.text);
+    }
+    if let Some(unseen) = unseen {
+        let _ = write!(text, ",\"unseen\":{unseen}");
     }
     text.extend_from_slice(b"}\n");
 }
@@ -154,6 +162,7 @@ impl PredictionsText {
             classes: classes.map(|names| (String::new(), names)),
             asked,
             scores: (asked != AskedScores::None).then(|| vec![("scores", String::new())]),
+            unseen: None,
             table: None,
         }
     }
@@ -166,7 +175,13 @@ impl PredictionsText {
         }
     }
 
-    pub fn push(&mut self, decision: &Decision) {
+    /// Adds the prediction of an example, with the number of its names that the model does not know, if features have
+    /// names.
+    pub fn push(&mut self, decision: &Decision, unseen: Option<u32>) {
+        if let Some(unseen) = unseen {
+            let list = self.unseen.get_or_insert_default();
+            push_item(list, &unseen.to_string(), 0);
+        }
         let classes = self.classes.as_ref().map_or(2, |(_, names)| names.len());
         let prediction = label_number(decision.class, classes).to_string();
         push_item(&mut self.text, &prediction, BEGIN.len());
@@ -209,7 +224,9 @@ impl PredictionsText {
                 .map(|(name, text)| name.len() + text.len() + 6)
                 .sum()
         });
-        (self.text.len() + CLASSES.len() + classes + scores + table + END.len()) as u64
+        let unseen = self.unseen.as_ref();
+        let unseen = unseen.map_or(0, |list| UNSEEN.len() + list.len() + 2);
+        (self.text.len() + CLASSES.len() + classes + scores + unseen + table + END.len()) as u64
     }
 
     /// The text of the document, or `None` if it is too long.
@@ -229,6 +246,9 @@ impl PredictionsText {
                     let _ = write!(whole, ",\"{name}\":[{text}]");
                 }
             }
+        }
+        if let Some(unseen) = self.unseen {
+            let _ = write!(whole, "{UNSEEN}[{unseen}]");
         }
         if let Some(table) = self.table {
             whole.push_str(TABLE);
@@ -257,7 +277,7 @@ mod tests {
     fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
         let mut writer = PredictionsText::new(bytes_max, None, AskedScores::default());
         for decision in decisions {
-            writer.push(decision);
+            writer.push(decision, None);
         }
         writer.finish()
     }
@@ -309,8 +329,8 @@ mod tests {
                 Some(names.clone()),
                 AskedScores::default(),
             );
-            writer.push(&2_i64.into());
-            writer.push(&(-3_i64).into());
+            writer.push(&2_i64.into(), None);
+            writer.push(&(-3_i64).into(), None);
             writer.set_table("{}".to_owned());
             assert_eq!(writer.finish().as_deref(), Some(expected));
         }
@@ -320,6 +340,7 @@ mod tests {
             &(-7_i64).into(),
             Some(&names),
             AskedScores::default(),
+            None,
         );
         let expected = "{\"prediction\":-1,\"predicted_class\":\"not \\\"so\\\"\",\"score\":-7}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
@@ -349,7 +370,7 @@ mod tests {
                 format!(r#"{{"predictions":[0,0],"predicted_classes":["a","a"],{scores}}}"#);
             let document = |bytes_max: usize| {
                 let mut writer = PredictionsText::new(bytes_max as u64, Some(names.clone()), asked);
-                (0..2).for_each(|_| writer.push(&decision));
+                (0..2).for_each(|_| writer.push(&decision, None));
                 writer.finish()
             };
             assert_eq!(document(whole.len()), Some(whole.clone()));
@@ -362,9 +383,11 @@ mod tests {
     #[test]
     fn prediction_line_is_a_json_object() {
         let mut text = Vec::new();
-        push_line(&mut text, &(-7_i64).into(), None, AskedScores::default());
-        push_line(&mut text, &0.5.into(), None, AskedScores::default());
-        let expected = "{\"prediction\":-1,\"score\":-7}\n{\"prediction\":1,\"score\":0.5}\n";
+        let asked = AskedScores::default();
+        push_line(&mut text, &(-7_i64).into(), None, asked, None);
+        push_line(&mut text, &0.5.into(), None, asked, Some(3));
+        let expected =
+            "{\"prediction\":-1,\"score\":-7}\n{\"prediction\":1,\"score\":0.5,\"unseen\":3}\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 }

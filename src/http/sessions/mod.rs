@@ -24,6 +24,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::SessionError;
 use crate::records::id::{ModelKind, SessionKind};
+use crate::records::names::FeatureNames;
 use crate::records::session::SessionSpec;
 use crate::records::stated_classes::StatedClasses;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
@@ -250,7 +251,7 @@ async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Na
             let table = TableEncoding::stated(columns, label);
             let table = table.map_err(|detail| Problem::at(Code::OUT_OF_RANGE, at(detail)))?;
             let names = Names {
-                features: Some(table.feature_names()),
+                features: Some(FeatureNames::Listed(table.feature_names())),
                 classes: table.label.as_ref().map(|label| label.classes.clone()),
                 table: Some(Arc::new(table)),
             };

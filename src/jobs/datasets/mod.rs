@@ -12,10 +12,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::repetitions::RepetitionCounter;
 use halfspace_core::memory::MemoryBudget;
-use halfspace_formats::{BlocksError, Classes, Layout, RowRange};
+use halfspace_formats::{BlocksError, Layout, NamedData, RowRange};
 use tokio::task::JoinError;
 
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner};
@@ -76,7 +75,7 @@ impl Datasets {
         dataset: &DatasetSummary,
         first: usize,
         count: usize,
-    ) -> Result<Option<(Data, Option<Classes>)>, JobsError> {
+    ) -> Result<Option<NamedData>, JobsError> {
         let corrupt = |error: BlocksError| StoreError::corrupt(error);
         let at_first = [Range {
             start: 0,
@@ -102,14 +101,13 @@ impl Datasets {
         };
         let pieces = range.pieces().ok_or(BlocksError::Truncated);
         let mut pieces = pieces.map_err(corrupt)?;
-        let classes = layout.classes_place(dataset.bytes);
-        pieces.extend(classes.clone());
+        let names = layout.names_place(dataset.bytes);
+        pieces.extend(names.clone());
         let mut pieces = self.dataset_bytes(dataset, &pieces).await?;
         let read = tokio::task::spawn_blocking(move || {
-            let classes = classes.and_then(|_| pieces.pop());
-            let classes = classes.map(|unit| layout.with_classes(&unit)).transpose()?;
-            let classes = classes.and_then(|layout| layout.classes().cloned());
-            Ok::<_, BlocksError>((range.read(&pieces)?, classes))
+            let names: Bytes = names.and_then(|_| pieces.pop()).unwrap_or_default();
+            let (classes, vocabulary) = layout.read_names(names.as_ref())?;
+            Ok::<_, BlocksError>((range.read(&pieces)?, classes, vocabulary))
         });
         let defect = |error: JoinError| StoreError::Other(error.into());
         let read = read.await.map_err(defect)?;

@@ -48,8 +48,7 @@ impl Datasets {
     /// error there is no dataset, unless the store gave no answer at first: then one with an unknown id may exist.
     pub async fn store(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.ensure_space().await?;
-        let bytes = halfspace_formats::stored_bytes(&new.parsed.data.header());
-        let bytes = bytes.unwrap_or(u64::MAX);
+        let bytes = new.parsed.stored_bytes().unwrap_or(u64::MAX);
         let reserved = match &new.reserved {
             Some(reserved) => reserved.clone(),
             None => self.reservations.reserve(&new.owner, bytes).await?,
@@ -159,15 +158,19 @@ impl Datasets {
         owner: &Owner,
         job: JobId,
         data: Arc<Data>,
-        classes: Option<Classes>,
+        names: Names,
     ) -> Result<(String, u64), JobsError> {
         self.store.ensure_space().await?;
         let key = Blobs::data_key(job, 0);
         let length = halfspace_formats::stored_bytes(&data.shape()).unwrap_or(u64::MAX);
+        let of_names = names.vocabulary().map_or(0, |names| names.stored_bytes());
+        let length = length.saturating_add(of_names);
         let _reserved = self.reservations.reserve(owner, length).await?;
         let mut blob = self.store.blob_writer(&self.blobs, &key)?;
         let written = tokio::task::spawn_blocking(move || {
-            let written = halfspace_formats::write_blocks(&data, classes.as_ref(), &mut blob);
+            let vocabulary = names.vocabulary().map(AsRef::as_ref);
+            let classes = names.classes.as_ref();
+            let written = halfspace_formats::write_blocks(&data, classes, vocabulary, &mut blob);
             (blob, written)
         });
         let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;
@@ -194,7 +197,7 @@ fn write(
     to: impl Write,
     (compared_max, memory): (usize, Grant),
 ) -> Result<DataFacts, BlocksError> {
-    let stored = memory.within(|| parsed.data.store(parsed.classes.as_ref(), to, compared_max))?;
+    let stored = memory.within(|| parsed.store(to, compared_max))?;
     Ok(facts(parsed, &stored, assume, compared_max))
 }
 

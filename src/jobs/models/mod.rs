@@ -65,10 +65,11 @@ impl Models {
         let predictor = predictor.map_err(StoreError::corrupt)?;
         let lineage = Arc::new(lineage(&record, &document));
         let classes = document.label_classes();
+        let features = document.feature_names().map_err(StoreError::corrupt)?;
         let model = LoadedModel {
             predictor: Arc::new(predictor),
             names: Names {
-                features: document.features,
+                features,
                 classes,
                 table: document.table,
             },

@@ -13,13 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::Interrupt;
-use halfspace_formats::Classes;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, KeyClaim, Owner};
+use crate::records::{Job, JobId, KeyClaim, Names, Owner};
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError, Usage};
 use crate::traces;
 
@@ -42,8 +41,8 @@ const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
 pub struct NewJob {
     pub job: Job,
     pub work: Arc<CheckedTask>,
-    /// The classes of the data, which are stored with a sample of the request.
-    pub classes: Option<Classes>,
+    /// The names of the data, which are stored with a sample of the request.
+    pub names: Names,
     /// The idempotency key of the request.
     pub key: Option<KeyClaim>,
 }
@@ -61,7 +60,7 @@ impl NewJob {
         Self {
             job,
             work: Arc::new(work),
-            classes: spec.data.names.classes.clone(),
+            names: spec.data.names.clone(),
             key: None,
         }
     }
@@ -218,10 +217,8 @@ impl Queue {
         if job.dataset.is_none()
             && let Some(data) = new.work.data()
         {
-            let classes = new.classes.clone();
-            let kept = self
-                .datasets
-                .keep(&job.owner, job.id, Arc::clone(data), classes);
+            let (data, names) = (Arc::clone(data), new.names.clone());
+            let kept = self.datasets.keep(&job.owner, job.id, data, names);
             let (key, bytes) = kept.await?;
             (job.data_key, job.data_bytes) = (Some(key), bytes);
         }

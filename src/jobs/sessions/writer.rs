@@ -305,7 +305,7 @@ fn learn_in_memory(
     }
     // A data set of one example is not worth 32 bytes. The steps of a stream are parts of data, at bounds that the
     // network gives, so their digests would recognise nothing.
-    let sent = (is_digested && data.examples() > 1).then(|| digest(&named, classes.as_ref()));
+    let sent = (is_digested && data.examples() > 1).then(|| digest(&named, classes.as_ref(), None));
     let entry = live.log_entry(data, last, sent);
     // A class of examples that were not learnt has not joined.
     let learnt_codes = occurring(&data.rows(0..last));

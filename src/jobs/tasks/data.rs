@@ -9,7 +9,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
-use halfspace_formats::{Assume, Recoding, StoredExamples};
+use halfspace_formats::{Assume, Recoding, StoredExamples, Vocabulary};
 
 use crate::records::task::DataSpec;
 
@@ -110,6 +110,35 @@ impl TaskData {
             } => Some(examples),
             _ => None,
         }
+    }
+
+    /// Gives features the ids that a model with the names `own` gives to their names. Returns the examples of a request,
+    /// whose names are `given`, in place of the sample, which is stored as it was sent.
+    ///
+    /// # Errors
+    /// When there is no memory for the examples.
+    pub(super) fn renamed(
+        &self,
+        own: &Arc<Vocabulary>,
+        given: Option<&Arc<Vocabulary>>,
+    ) -> Result<Option<Data>, Interrupt> {
+        match (self.stored(), self.in_request(), given) {
+            (Some(stored), _, _) => stored.rename(Arc::clone(own)),
+            (None, Some(data), Some(given)) => {
+                let renumbered = own.renumbering(given).of(data);
+                return renumbered.map(Some).map_err(|_| Interrupt::Memory);
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// The names of the features of stored data, if they have names.
+    ///
+    /// # Errors
+    /// The names cannot be read.
+    pub(super) fn vocabulary(&self) -> Result<Option<&Arc<Vocabulary>>, Interrupt> {
+        self.stored().map_or(Ok(None), |stored| stored.vocabulary())
     }
 
     /// Compares the digest of stored data.

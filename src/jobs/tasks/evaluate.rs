@@ -10,6 +10,7 @@ use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::predict::{Misfit, check_fit};
+use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
@@ -88,6 +89,8 @@ pub(super) struct Evaluate {
     /// The value of a 0 bit for a model with real weights.
     zero_bit_value: f64,
     seed: Seed,
+    /// The examples of the request with the ids that the model gives to their names.
+    known: Option<Data>,
     data: Arc<TaskData>,
 }
 
@@ -101,6 +104,11 @@ impl Task for Evaluate {
         mut inputs: Inputs,
     ) -> Result<Self, ResolveError> {
         let data = inputs.data(described)?;
+        let model = inputs.model.ok_or(ResolveError::NoModel)?;
+        let known = match (model.names.vocabulary(), described.names.vocabulary()) {
+            (Some(own), given) => data.renamed(own, given).map_err(TaskError::Unread)?,
+            (None, _) => None,
+        };
         let origin = TestData {
             assume: described.assume,
             is_declared_fresh: spec.fresh,
@@ -110,11 +118,12 @@ impl Task for Evaluate {
         };
         Ok(Self {
             id: spec.model,
-            model: inputs.model.ok_or(ResolveError::NoModel)?,
+            model,
             origin,
             confidence: spec.confidence.map_or(certificates::CONFIDENCE, Share::get),
             zero_bit_value: described.zero_bit_value.into(),
             seed: inputs.seed,
+            known,
             data,
         })
     }
@@ -124,14 +133,19 @@ impl Task for Evaluate {
         let check = |examples: &dyn Examples| {
             check_labels(&self.model.names, examples)
                 .map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
-            check_fit(&self.model.predictor, examples).map_err(|misfit| match misfit {
+            let is_named = self.model.names.is_open();
+            check_fit(&self.model.predictor, examples, is_named).map_err(|misfit| match misfit {
                 Misfit::Intractable(detail) => ResolveError::Intractable(detail),
                 Misfit::Unread(why) => TaskError::Unread(why).into(),
                 misfit => TaskError::WrongData(misfit.to_string()).into(),
             })
         };
-        self.data
-            .check_finite(self.seed, allowance.state_bytes, check)
+        match &self.known {
+            Some(known) => check(known),
+            None => self
+                .data
+                .check_finite(self.seed, allowance.state_bytes, check),
+        }
     }
 
     fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Self::Output, Interrupt> {
@@ -147,7 +161,11 @@ impl Task for Evaluate {
             Err(why) => return Err(why),
         };
         let predictor = &self.model.predictor;
-        let evaluation = evaluate(predictor, finite.examples(), self.zero_bit_value, run)?;
+        let examples = match &self.known {
+            Some(known) => known,
+            None => finite.examples(),
+        };
+        let evaluation = evaluate(predictor, examples, self.zero_bit_value, run)?;
         Ok((evaluation, self.data.evidence(&run.stop)?))
     }
 

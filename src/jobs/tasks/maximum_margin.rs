@@ -58,7 +58,7 @@ impl Task for MaximumMarginTask {
             spec: spec.clone(),
             seed: inputs.seed,
             data_seed: described.data_seed(inputs.seed.0),
-            data: inputs.data(described)?,
+            data: inputs.fixed_data(described)?,
             names: described.names.clone(),
         })
     }
@@ -196,7 +196,8 @@ impl MaximumMarginTask {
             held_out: None,
             learnt_from,
             warm_start: None,
-            features: self.names.features.clone(),
+            features: self.names.feature_list(),
+            vocabulary: self.names.vocabulary_kind(),
             classes: self.names.class_names(),
             one_against_rest: self.names.is_against_rest(),
             table: self.names.table.clone(),

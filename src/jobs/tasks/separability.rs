@@ -47,7 +47,7 @@ impl Task for Separability {
         Ok(Self {
             spec: spec.clone(),
             seed: inputs.seed,
-            data: inputs.data(described)?,
+            data: inputs.fixed_data(described)?,
         })
     }
 

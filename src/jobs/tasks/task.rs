@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
 use serde::Serialize;
@@ -111,6 +112,19 @@ impl Inputs {
     /// The data of a task, which takes the sample.
     pub(super) fn data(&mut self, described: &DataSpec) -> Result<Arc<TaskData>, ResolveError> {
         TaskData::new(described, self.seed, self.sample.take()).map(Arc::new)
+    }
+
+    /// The data of a task that needs the number of features.
+    pub(super) fn fixed_data(
+        &mut self,
+        described: &DataSpec,
+    ) -> Result<Arc<TaskData>, ResolveError> {
+        if described.names.is_open() {
+            let detail = "the task needs a fixed number of features, and those of the data are names; train a learner \
+                          instead";
+            return Err(TaskError::WrongData(detail.to_owned()).into());
+        }
+        self.data(described)
     }
 }
 

@@ -12,7 +12,7 @@ use halfspace_core::learners::drift::drift_chain::N_MAX;
 use halfspace_core::learners::engine::check;
 use halfspace_core::learners::engine::entry::{DefaultStop, LearnerEntry, Pace};
 use halfspace_core::learners::engine::holdout::HeldOut;
-use halfspace_core::learners::engine::input::Input;
+use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -159,6 +159,8 @@ impl super::task::Task for Train {
             Ok(()) | Err(Interrupt::TimeLimit | Interrupt::Cancelled) => {}
             Err(interrupt) => return Err(interrupt),
         }
+        // The names are read here, because the end of the job has no way to fail.
+        self.data.vocabulary()?;
         let mut task = self.task.clone();
         task.evidence = self.data.evidence(&run.stop)?;
         train_from(&task, input, state, run)
@@ -248,6 +250,9 @@ impl Train {
     ) -> Result<Self, ResolveError> {
         let mut task = task_of(spec, seed)?;
         task.classes = described.names.class_count();
+        if described.names.is_open() {
+            task.read_names().map_err(TaskError::Parameter)?;
+        }
         if task.open && task.classes < 3 {
             let detail = "two classes have one hypothesis, so none joins; leave `classes` out";
             let detail = detail.to_owned();
@@ -266,6 +271,13 @@ impl Train {
             true => Lineage::unknown(),
             false => Lineage::nothing(),
         };
+        if spec.warm_start.is_some() && described.names.is_open() {
+            let detail = "a training on names starts from the first hypothesis of the learner; leave the field out";
+            return Err(ResolveError::Field {
+                field: "warm_start",
+                detail: detail.to_owned(),
+            });
+        }
         if spec.warm_start.is_some() {
             let model = model.ok_or(ResolveError::NoModel)?;
             ancestors = Lineage::clone(&model.lineage);
@@ -323,6 +335,15 @@ impl Train {
              can read in {seconds} seconds; use a learner that needs fewer, or set a stop such as \
              max_seconds or max_examples for a partial result"
         )))
+    }
+
+    /// The names of the features. Those of a vocabulary come with the examples.
+    fn features(&self) -> Option<Vec<String>> {
+        let of_data = || {
+            let names = self.data.vocabulary().ok().flatten()?;
+            Some(names.names().map(str::to_owned).collect())
+        };
+        self.names.feature_list().or_else(of_data)
     }
 
     fn planned_seconds(&self) -> Option<f64> {
@@ -389,7 +410,8 @@ impl Train {
             held_out,
             learnt_from,
             warm_start: self.warm_start,
-            features: self.names.features.clone(),
+            features: self.features(),
+            vocabulary: self.names.vocabulary_kind(),
             classes: self.names.class_names(),
             one_against_rest: self.names.is_against_rest(),
             table: self.names.table.clone(),

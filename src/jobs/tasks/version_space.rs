@@ -39,7 +39,7 @@ impl Task for VersionSpaceTask {
         Ok(Self {
             list: spec.list.unwrap_or_default().get(),
             seed: inputs.seed,
-            data: inputs.data(described)?,
+            data: inputs.fixed_data(described)?,
         })
     }
 

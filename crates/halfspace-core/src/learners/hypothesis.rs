@@ -118,8 +118,15 @@ impl Hypothesis {
         match self {
             Self::Linear(weights) => !weights.takes_real() || is_zero,
             Self::Winnow(_) | Self::KernelWinnow(_) => true,
-            Self::BinaryWeights(_) | Self::Kernel(_) | Self::Bounded(_) => false,
+            Self::Kernel(expansion) => expansion.takes_sparse(),
+            Self::BinaryWeights(_) | Self::Bounded(_) => false,
         }
+    }
+
+    /// Whether a feature counts that the hypothesis does not know. The first weight of such a feature is 1 where
+    /// updates multiply weights. Elsewhere it is 0, so the feature is left out.
+    pub fn counts_unknown(&self) -> bool {
+        matches!(self, Self::Winnow(_) | Self::KernelWinnow(_))
     }
 
     /// Checks that all examples can be decided in bounded time, if they have the right number of features. The inner

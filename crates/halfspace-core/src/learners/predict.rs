@@ -13,8 +13,10 @@ use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::classes::BlockCodes;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
+use crate::learners::sample::known_features::KnownFeatures;
 use crate::learners::sample::parts::{PART_ROWS_MAX, Parts};
 use crate::learners::sample::source::{Presentation, Presented, Stream};
+use crate::memory;
 
 /// How many pieces may wait to be shown.
 const PIECES_AHEAD: usize = 32;
@@ -37,14 +39,19 @@ pub enum Misfit {
 }
 
 /// Checks that a hypothesis can decide on the examples. With real weights it also accepts Boolean ones, because real
-/// examples may happen to contain only zeros and ones.
+/// examples may happen to contain only zeros and ones. If features have names (`is_named`), sparse examples may have more
+/// of them than the hypothesis knows.
 ///
 /// # Errors
 /// The reason why the hypothesis cannot decide on the examples.
-pub fn check_fit(predictor: &Predictor, examples: &dyn Examples) -> Result<(), Misfit> {
+pub fn check_fit(
+    predictor: &Predictor,
+    examples: &dyn Examples,
+    is_named: bool,
+) -> Result<(), Misfit> {
     let shape = examples.shape();
     let (given, own) = (shape.n, predictor.n());
-    if given != own {
+    if given != own && !(is_named && shape.entries.is_some() && given > own) {
         return Err(Misfit::Length { given, own });
     }
     if shape.is_real && !predictor.takes_real() {
@@ -93,12 +100,43 @@ pub fn for_each_decisions_until(
     decided.expect("examples in memory are always read");
 }
 
+/// The number of active features of each example that a hypothesis of `n` features does not know. Only sparse examples
+/// have some.
+///
+/// # Errors
+/// The interrupt that kept the examples from being read.
+pub fn unknown_features(
+    examples: &dyn Examples,
+    n: usize,
+    stop: &StopFlag,
+) -> Result<Vec<u32>, Interrupt> {
+    let count = examples.shape().examples;
+    memory::need_of::<u32>(count).map_err(|_| Interrupt::Memory)?;
+    let mut counts = Vec::with_capacity(count);
+    let mut stream = Presented::new(examples, Presentation::LabelledSparse);
+    while let Some(block) = stream.next_block()? {
+        if let Some(interrupt) = stop.raised() {
+            return Err(interrupt);
+        }
+        counts.extend((0..block.rows()).map(|row| match block.features {
+            BlockFeatures::Sparse(rows) => {
+                let ids = rows.row(row).ids;
+                (ids.len() - ids.partition_point(|&id| (id as usize) < n)) as u32
+            }
+            BlockFeatures::Boolean(_) | BlockFeatures::Real { .. } => 0,
+        }));
+    }
+    Ok(counts)
+}
+
 /// Shows `see` the decisions on all examples in order, up to 64 per call, or fewer if a decision takes long. The
 /// second argument of `see` has the class codes of these examples; those without labels count as positive. The calls
 /// stop when `see` breaks or `stop` is raised.
 ///
 /// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client sent them.
 /// One example at a time is expanded, because doubles take 64 times the memory of bits.
+///
+/// Features that the hypothesis does not know have its first weight: 1 if it multiplies its weights, otherwise 0.
 ///
 /// Helpers of the run compute the decisions on samples in memory, and slow decisions on other samples, see
 /// [`shared_work`]. The scores of all classes take so much memory that they are computed block by block.
@@ -117,8 +155,9 @@ pub fn decide_each(
     mut see: impl FnMut(&[Decision], &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
-    assert_eq!(predictor.n(), shape.n);
-    let presentation = match predictor.takes_sparse(shape.is_real || zero == 0.0) {
+    let has_unknown = shape.n > predictor.n() && shape.entries.is_some();
+    assert!(predictor.n() == shape.n || has_unknown, "examples that fit");
+    let presentation = match has_unknown || predictor.takes_sparse(shape.is_real || zero == 0.0) {
         true => Presentation::LabelledSparse,
         false => Presentation::Labelled,
     };
@@ -146,9 +185,11 @@ fn decide_alone(
     mut see: impl FnMut(&mut Vec<Decision>, &BlockCodes) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let n = stream.n();
+    let mut known = KnownFeatures::of(predictor);
     let (mut decisions, mut values) = (Vec::with_capacity(BLOCK_ROWS), Vec::new());
     let mut judge = Judge::new(predictor);
     while let Some(block) = stream.next_block()? {
+        let block = known.only(block);
         for rows in pieces(predictor, block.rows()) {
             decisions.clear();
             let first = rows.start;
@@ -244,7 +285,9 @@ fn decide_together(
         let decide = |piece: usize, stop: &StopFlag| {
             let (index, rows) = &all[piece];
             let mut decisions = Vec::with_capacity(rows.len());
-            let (block, rows, first) = (batch.block(*index), rows.clone(), rows.start);
+            let mut known = KnownFeatures::of(predictor);
+            let block = known.only(batch.block(*index));
+            let (rows, first) = (rows.clone(), rows.start);
             predictor.decide(&block, rows, ScoresOf::Leaders, stop, &mut decisions);
             // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();

@@ -91,6 +91,11 @@ impl Predictor {
         self.members().iter().all(Hypothesis::reads_bits)
     }
 
+    /// See [`Hypothesis::counts_unknown`].
+    pub fn counts_unknown(&self) -> bool {
+        self.members().iter().all(Hypothesis::counts_unknown)
+    }
+
     /// See [`Hypothesis::takes_sparse`].
     pub fn takes_sparse(&self, is_zero: bool) -> bool {
         self.members()

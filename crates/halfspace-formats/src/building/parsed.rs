@@ -1,13 +1,19 @@
 //! What a reader returns: the examples of a body, and facts about how the body wrote them.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use halfspace_core::learners::sample::data::Data;
 
 use crate::building::parsed_rows::ParsedRows;
+use crate::building::store_pass::{StorePass, Stored};
 use crate::classes::Classes;
 use crate::encoding::TableEncoding;
 use crate::error::Place;
+use crate::stored::digest::digest;
+use crate::stored::header::BlocksError;
+use crate::stored::layout::stored_bytes;
+use crate::vocabulary::Vocabulary;
 
 /// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +28,8 @@ pub struct Parsed<D = Data> {
     pub zero_bit_value: f64,
     /// Names of the features, if the body has names.
     pub feature_names: Option<Vec<String>>,
+    /// The names of sparse features, by their ids, if nobody listed them in advance.
+    pub vocabulary: Option<Arc<Vocabulary>>,
     /// Names of the classes. There are none without labels, or if the labels are bits that stand for no value.
     pub classes: Option<Classes>,
     /// Whether the classes are only the values in their order, because a model may still read them. Without a model,
@@ -40,6 +48,7 @@ impl<D> Parsed<D> {
             first_real: None,
             zero_bit_value: 0.0,
             feature_names: None,
+            vocabulary: None,
             classes: None,
             is_undecided: false,
             table: None,
@@ -48,6 +57,27 @@ impl<D> Parsed<D> {
 }
 
 impl Parsed<ParsedRows> {
+    /// The bytes of the stored form without the names of classes, or `None` above 64 bits. For sparse rows this is an
+    /// upper bound.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        let names = self.vocabulary.as_ref();
+        let names = names.map_or(0, |names| names.stored_bytes());
+        stored_bytes(&self.data.header())?.checked_add(names)
+    }
+
+    /// Writes the stored form and returns the facts about the examples. Repetitions are counted if there are at most
+    /// `examples_max` examples. The pass takes the memory of [`storing_bytes`](crate::storing_bytes).
+    ///
+    /// # Errors
+    /// When the target cannot be written, the spool cannot be read, or the examples were written already.
+    pub fn store(&mut self, to: impl Write, examples_max: usize) -> Result<Stored, BlocksError> {
+        let (classes, vocabulary) = (self.classes.as_ref(), self.vocabulary.as_deref());
+        let is_named = vocabulary.is_some();
+        let mut pass = StorePass::new(self.data.header(), is_named, to, examples_max)?;
+        self.data.for_each_part(|part| pass.push(&part))?;
+        pass.finish(classes, vocabulary)
+    }
+
     /// Unwraps data that were read without a spool.
     pub(crate) fn in_memory(self) -> Parsed {
         self.with(|data| match data {
@@ -56,6 +86,17 @@ impl Parsed<ParsedRows> {
                 unreachable!("rows leave memory only where there is a spool")
             }
         })
+    }
+}
+
+impl Parsed {
+    /// The digest of the examples: see [`crate::digest()`].
+    pub fn digest(&self) -> [u8; 32] {
+        digest(
+            &self.data,
+            self.classes.as_ref(),
+            self.vocabulary.as_deref(),
+        )
     }
 }
 
@@ -78,6 +119,7 @@ impl<D> Parsed<D> {
             first_real: self.first_real,
             zero_bit_value: self.zero_bit_value,
             feature_names: self.feature_names,
+            vocabulary: self.vocabulary,
             classes: self.classes,
             is_undecided: self.is_undecided,
             table: self.table,

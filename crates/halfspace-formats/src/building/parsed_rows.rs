@@ -1,14 +1,13 @@
 //! The examples of a body that has been read: in memory, in a temporary file (the spool), or already in the stored
 //! form.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, Shape};
 
-use crate::building::store_pass::{StorePass, Stored};
-use crate::classes::Classes;
+use crate::building::store_pass::Stored;
 use crate::error::{Fault, FormatError};
 use crate::stored::header::BlocksError;
 use crate::stored::parts::{RowsPart, for_each_part};
@@ -32,22 +31,6 @@ impl ParsedRows {
             Self::Spooled(rows) => rows.header,
             Self::Stored(stored) => stored.header,
         }
-    }
-
-    /// Writes the stored form and returns the facts about the examples. Repetitions are counted if there are at most
-    /// `examples_max` examples. The pass takes the memory of [`storing_bytes`](crate::storing_bytes).
-    ///
-    /// # Errors
-    /// When the target cannot be written, the spool cannot be read, or the examples were written already.
-    pub fn store(
-        &mut self,
-        classes: Option<&Classes>,
-        to: impl Write,
-        examples_max: usize,
-    ) -> Result<Stored, BlocksError> {
-        let mut pass = StorePass::new(self.header(), to, examples_max)?;
-        self.for_each_part(|part| pass.push(&part))?;
-        pass.finish(classes)
     }
 
     /// Passes the values and the label of each row to `see`. A bit is 1 or `low`, which is 0 or -1. You may call this
@@ -121,7 +104,7 @@ impl ParsedRows {
         }
     }
 
-    fn for_each_part(
+    pub(crate) fn for_each_part(
         &mut self,
         see: impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {

@@ -70,6 +70,11 @@ impl RowBuffer {
         self.spool.as_ref()
     }
 
+    /// The spool, for a builder in place of this one.
+    pub(crate) fn take_spool(&mut self) -> Option<Spool> {
+        self.spool.take()
+    }
+
     /// Whether all rows so far are packed.
     pub(crate) fn is_packed(&self) -> bool {
         matches!(self.held, FinishedRows::Packed(_))
@@ -163,12 +168,12 @@ impl RowBuffer {
         }
         if let Some(pass) = self.pass {
             // Labels that arrive with their rows are 1 and -1, or 1 and 0.
-            let stored = pass.finish(None).map_err(BlocksError::into_io)?;
+            let stored = pass.finish(None, None).map_err(BlocksError::into_io)?;
             return Ok(ParsedRows::Stored(Box::new(stored)));
         }
         let header = self.header(self.rows, n, unlabelled);
         if let Some(spool) = self.spool
-            && let Some(rows) = spool.into_rows(header, low, self.labels.recoding())?
+            && let Some(rows) = spool.into_rows(header, low, self.labels.recoding(), None)?
         {
             return Ok(ParsedRows::Spooled(rows));
         }
@@ -205,7 +210,7 @@ impl RowBuffer {
         let header = self.header(rows, values.len() / count, unlabelled);
         let bytes = storing_bytes(rows, examples_max);
         memory::need(bytes).map_err(|full| Fault::from(full).into_io())?;
-        let pass = StorePass::new(header, to, examples_max);
+        let pass = StorePass::new(header, false, to, examples_max);
         self.pass = Some(pass.map_err(BlocksError::into_io)?);
         Ok(())
     }

@@ -4,9 +4,11 @@
 //! data real.
 //!
 //! The builder enforces the rules on values, labels, lengths and limits. It does not know where a value is in the body,
-//! so readers add the place to a fault. Sparse rows have a builder of their own, see `sparse_builder.rs`.
+//! so readers add the place to a fault. Sparse rows have a builder of their own, see `sparse_builder.rs`. It also gets
+//! the rows whose features have names.
 
 mod bit_runs;
+mod named_rows;
 
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
@@ -17,6 +19,7 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
 use crate::building::sample_rules::SampleRules;
+use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::stored::header::RowsKind;
@@ -29,6 +32,8 @@ pub(crate) struct SampleBuilder {
     row: RowBuilder,
     /// The names of labels next to the examples. None if labels are ignored or have a column.
     names: Option<LabelNames>,
+    /// The rows, if their features have names.
+    named: Option<Box<SparseBuilder>>,
 }
 
 impl SampleBuilder {
@@ -48,6 +53,7 @@ impl SampleBuilder {
             rules,
             row: RowBuilder::default(),
             names: Some(LabelNames::of_signs()),
+            named: None,
         })
     }
 
@@ -80,7 +86,10 @@ impl SampleBuilder {
         let mut rest = rest.of_kind(rules.kind)?;
         (rest.rules.zero_seen, rest.rules.minus_seen) = (rules.zero_seen, rules.minus_seen);
         rest.names.clone_from(&self.names);
-        Ok(rest)
+        match self.named {
+            Some(_) => rest.of_names(),
+            None => Ok(rest),
+        }
     }
 
     /// Adds the next value of a dense row. Returns whether the value made the data real.
@@ -89,6 +98,7 @@ impl SampleBuilder {
     /// When the value is not finite or must not make the data real, or when a limit is exceeded.
     pub(crate) fn value(&mut self, value: f64) -> Result<bool, Fault> {
         let index = self.row.filled;
+        self.check_unnamed()?;
         self.rules.limits.check_n(index + 1)?;
         self.row.filled += 1;
         let n = self.expected_n().unwrap_or(index + 1);
@@ -132,7 +142,10 @@ impl SampleBuilder {
 
     /// Sets the classes of the labels, and what their codes stand for if they need a change.
     pub(crate) fn decide_labels(&mut self, read: ReadLabels) {
-        self.rules.classes = Some(self.store.labels.decide(read));
+        match &mut self.named {
+            Some(named) => named.decide_labels(read),
+            None => self.rules.classes = Some(self.store.labels.decide(read)),
+        }
     }
 
     /// Ends a dense row.
@@ -140,6 +153,9 @@ impl SampleBuilder {
     /// # Errors
     /// When the row is empty, its length differs from earlier rows, or a limit is exceeded.
     pub(crate) fn end_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
+        if let Some(named) = &mut self.named {
+            return named.end_named_row(label);
+        }
         self.check_length()?;
         if self.expected_n().is_none() {
             self.rules.n = self.row.filled;
@@ -190,12 +206,17 @@ impl SampleBuilder {
 
     /// Records the place of the value that made the data real.
     pub(crate) fn note_first_real(&mut self, place: Place) {
-        self.rules.first_real = Some(place);
+        match &mut self.named {
+            Some(named) => named.note_first_real(place),
+            None => self.rules.first_real = Some(place),
+        }
     }
 
     /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
-        self.store.rows()
+        self.named
+            .as_ref()
+            .map_or_else(|| self.store.rows(), |named| named.rows())
     }
 
     /// Returns the sample of all rows.
@@ -206,11 +227,16 @@ impl SampleBuilder {
         mut self,
         unlabelled: UnlabelledMeans,
     ) -> Result<Parsed<ParsedRows>, Fault> {
-        self.rules.check_present(self.rows())?;
+        if self.named.is_none() {
+            self.rules.check_present(self.rows())?;
+        }
         let (low, n) = (self.low(), self.rules.n);
         let names = self.names.take().filter(|names| !names.is_empty());
         if let Some(read) = names.map(LabelNames::finish).transpose()? {
             self.decide_labels(read);
+        }
+        if let Some(named) = self.named {
+            return named.finish(unlabelled);
         }
         memory::need(self.store.bytes_to_finish(n))?;
         let data = self.store.finish(n, low, unlabelled);
@@ -237,7 +263,8 @@ impl SampleBuilder {
         let values = if length == 1 { "value" } else { "values" };
         match self.expected_n() {
             None if length == 0 => {
-                let detail = "The example has no value; an example needs at least one feature.";
+                let detail = "The example has no value; an example needs at least one feature. If its features have \
+                              names, say `vocabulary=open`.";
                 Err(Fault::new(FormatErrorKind::EmptyData, detail))
             }
             Some(n) if n != length => {

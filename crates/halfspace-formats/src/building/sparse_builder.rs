@@ -1,9 +1,12 @@
-//! Builds a sample of sparse rows, which list only their active features, those that are not 0.
+//! Builds a sample of sparse rows, which list only their active features, those that are not 0. Features have indices
+//! or names.
 //!
 //! The data stay Boolean until the first value that makes them real, as in `sample_builder.rs`. At the end, the number
 //! of active features decides whether the sample is kept sparse or dense. Rows beyond the memory budget go to a
 //! temporary file, the spool, if there is one. The builder does not know where a value is in the body, so readers add
 //! the place to a fault.
+
+use std::sync::Arc;
 
 use halfspace_core::bits::{BLOCK_ROWS, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
@@ -15,11 +18,12 @@ use crate::building::labels::LabelCodes;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
-use crate::error::{Fault, FormatErrorKind, Place};
+use crate::error::{Fault, FormatErrorKind, Place, excerpt};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::stored::header::RowsKind;
 use crate::stored::layout::stored_bytes;
 use crate::stored::spool::Spool;
+use crate::vocabulary::{self, Vocabulary};
 
 /// The most features whose numbers fit into 32 bits.
 const N_MAX: usize = u32::MAX as usize;
@@ -38,6 +42,15 @@ pub(crate) struct SparseBuilder {
     others: usize,
     labels: LabelCodes,
     spool: Option<Spool>,
+    /// The names of the features, if they have names.
+    names: Option<NamedRow>,
+}
+
+/// The names so far, in the order in which they came, and the active features of the unfinished row.
+#[derive(Default)]
+struct NamedRow {
+    vocabulary: Vocabulary,
+    row: Vec<(u32, f64)>,
 }
 
 impl SparseBuilder {
@@ -66,7 +79,79 @@ impl SparseBuilder {
             others: 0,
             labels: LabelCodes::default(),
             spool,
+            names: None,
         })
+    }
+
+    /// Makes a builder of rows whose features have names. `kind` is as for [`Self::new`].
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub(crate) fn of_names(
+        limits: &ParseLimits,
+        kind: Option<RowsKind>,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        let limits = ParseLimits {
+            n_max: limits.names_max,
+            ..limits.clone()
+        };
+        Ok(Self {
+            names: Some(NamedRow::default()),
+            ..Self::new(&limits, None, kind, spool)?
+        })
+    }
+
+    /// Adds the feature of a name to the row of a builder of names. Returns whether the value made the data real.
+    ///
+    /// # Errors
+    /// When the name is none, when there are too many, or when the value is not finite or must not make the data real.
+    pub(crate) fn name(&mut self, name: &str, value: f64) -> Result<bool, Fault> {
+        vocabulary::check(name)?;
+        if !value.is_finite() {
+            return Err(SampleRules::not_finite(value));
+        }
+        let was_real = self.is_real;
+        if value != 1.0 && value != 0.0 {
+            self.rules.check_real()?;
+            self.is_real = true;
+        }
+        if let Some(NamedRow { vocabulary, row }) = &mut self.names
+            && value != 0.0
+        {
+            row.push((vocabulary.add(name), value));
+            if vocabulary.len() > self.rules.limits.n_max {
+                let limit = self.rules.limits.n_max as u64;
+                return Err(Fault::too_large(
+                    "The examples have too many names",
+                    "names_max",
+                    limit,
+                ));
+            }
+        }
+        Ok(self.is_real && !was_real)
+    }
+
+    /// Ends a row of names.
+    ///
+    /// # Errors
+    /// When a name occurs twice with different values, or a limit is exceeded.
+    pub(crate) fn end_named_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
+        let Some(names) = &mut self.names else {
+            return self.end_row(0, label);
+        };
+        names.sort()?;
+        let n = names.vocabulary.len();
+        for (id, value) in names.row.drain(..) {
+            if value == 1.0 {
+                self.ones += 1;
+            } else {
+                self.others += 1;
+                self.held.become_real();
+            }
+            self.held.push(id, value);
+        }
+        self.end_row(n, label)
     }
 
     /// Adds the value 1 at an index from 0, after all smaller indices of the row. If the index is not allowed, it
@@ -120,15 +205,17 @@ impl SparseBuilder {
         self.labels.push(self.rows(), label);
         self.held.end_row();
         let shape = self.shape();
-        let bytes = shape.memory_bytes();
+        let names = self.vocabulary_bytes();
+        let bytes = shape.memory_bytes() + names;
         if bytes > self.rules.limits.state_bytes_max {
             return Err(self.rules.too_large(shape.examples, shape.n, bytes));
         }
         let held = self.held.bytes();
         let budget = self.budget();
-        memory::need(2 * held.min(budget))?;
+        memory::need(2 * (held.min(budget) + names))?;
         if let Some(spool) = &self.spool {
             let stored = stored_bytes(&self.header(UnlabelledMeans::Nothing));
+            let stored = stored.and_then(|bytes| bytes.checked_add(names));
             // Rows that left memory are no longer held. When the others are packed at the end, they may take more
             // bytes than now.
             let held = if self.first > 0 {
@@ -173,12 +260,22 @@ impl SparseBuilder {
         self.rules.first_real = Some(place);
     }
 
+    /// Whether a value has made the data real.
+    pub(crate) fn is_real(&self) -> bool {
+        self.is_real
+    }
+
     /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
         self.first + self.held.rows()
     }
 
-    /// The shape of the features so far, in the layout that fits the number of active ones.
+    fn vocabulary_bytes(&self) -> u64 {
+        let names = self.names.as_ref();
+        names.map_or(0, |names| names.vocabulary.bytes())
+    }
+
+    /// The shape of the features so far, in the layout that fits the number of active ones. Names need sparse rows.
     fn shape(&self) -> Shape {
         // In Boolean data an explicit -1 is a bit 0, like an absent value.
         let entries = self.ones + if self.is_real { self.others } else { 0 };
@@ -190,7 +287,13 @@ impl SparseBuilder {
             // The limit on bytes is about the features.
             labels: LabelKind::Unlabelled,
         };
-        shape.of_entries(entries)
+        match self.names {
+            Some(_) => Shape {
+                entries: Some(entries),
+                ..shape
+            },
+            None => shape.of_entries(entries),
+        }
     }
 
     fn header(&self, unlabelled: UnlabelledMeans) -> Shape {
@@ -208,31 +311,66 @@ impl SparseBuilder {
         mut self,
         unlabelled: UnlabelledMeans,
     ) -> Result<Parsed<ParsedRows>, Fault> {
+        if self.names.is_some() {
+            // Examples without any name have one feature, which has no name yet.
+            self.rules.n = self.rules.n.max(1);
+        }
         self.rules.check_present(self.rows())?;
         let (shape, header) = (self.shape(), self.header(unlabelled));
+        let names = self.names.take().map(|names| names.vocabulary.sorted());
+        let (vocabulary, places) = names.unzip();
+        let finished = |rules: SampleRules, data| Parsed {
+            vocabulary: vocabulary.map(Arc::new),
+            ..rules.parsed(data, 0.0)
+        };
         if self.first > 0 || shape.memory_bytes() > self.budget() {
             self.spill().map_err(Fault::unspooled)?;
         }
         if let Some(spool) = self.spool {
-            let spooled = spool.into_rows(header, 0.0, self.labels.recoding());
+            let spooled = spool.into_rows(header, 0.0, self.labels.recoding(), places.as_ref());
             if let Some(rows) = spooled.map_err(Fault::unspooled)? {
-                return Ok(self.rules.parsed(ParsedRows::Spooled(rows), 0.0));
+                return Ok(finished(self.rules, ParsedRows::Spooled(rows)));
             }
         }
         memory::need(shape.memory_bytes())?;
-        let features = Features::Sparse(self.held.with(header.n, self.is_real));
+        let rows = self.held.with(header.n, self.is_real);
+        let features = Features::Sparse(match places {
+            Some(places) => places.of_rows(&rows)?,
+            None => rows,
+        });
         let features = match header.entries {
             Some(_) => features,
             None => features.packed()?.into(),
         };
         let labels = self.labels.into_labels(header.labels, header.examples);
         let data = ParsedRows::Memory(Data::new(features, labels));
-        Ok(self.rules.parsed(data, 0.0))
+        Ok(finished(self.rules, data))
     }
 
     /// The bytes that rows may take in memory.
     fn budget(&self) -> u64 {
         let spool = self.spool.as_ref();
         spool.map_or(u64::MAX, |spool| spool.memory_bytes_max)
+    }
+}
+
+impl NamedRow {
+    /// Lets the active features of the row ascend, and each occur once.
+    ///
+    /// # Errors
+    /// When a name occurs twice with different values.
+    fn sort(&mut self) -> Result<(), Fault> {
+        self.row.sort_unstable_by_key(|(id, _)| *id);
+        let differ = |pair: &&[(u32, f64)]| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1;
+        if let Some(&[(id, value), (_, again)]) = self.row.windows(2).find(differ) {
+            let name = self.vocabulary.name(id).unwrap_or_default();
+            let detail = format!(
+                "The name {} occurs twice in the example, with the values {value} and {again}; give it once.",
+                excerpt(name.as_bytes())
+            );
+            return Err(Fault::new(FormatErrorKind::BadName, detail));
+        }
+        self.row.dedup_by_key(|(id, _)| *id);
+        Ok(())
     }
 }

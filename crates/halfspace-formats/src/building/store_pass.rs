@@ -13,6 +13,7 @@ use crate::stored::blocks::BlockWriter;
 use crate::stored::digest::RowsDigest;
 use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
+use crate::vocabulary::Vocabulary;
 
 /// Facts about stored examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,16 +49,21 @@ pub(crate) struct StorePass<W> {
 }
 
 impl<W: Write> StorePass<W> {
-    /// Writes the header. Repetitions are counted if there are at most `examples_max` examples. The pass takes the
+    /// Writes the header, which says whether features have names. Repetitions are counted if there are at most `examples_max` examples. The pass takes the
     /// memory of [`storing_bytes`].
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn new(header: Shape, to: W, examples_max: usize) -> Result<Self, BlocksError> {
+    pub(crate) fn new(
+        header: Shape,
+        is_named: bool,
+        to: W,
+        examples_max: usize,
+    ) -> Result<Self, BlocksError> {
         let is_labelled = header.labels.is_labelled();
         Ok(Self {
             header,
-            blocks: BlockWriter::new(header, to)?,
+            blocks: BlockWriter::new(header, is_named, to)?,
             digest: RowsDigest::new(&header).on_a_thread(&header),
             repetitions: RepetitionCounter::new(header.examples, is_labelled, examples_max),
             class_examples: Vec::new(),
@@ -78,17 +84,22 @@ impl<W: Write> StorePass<W> {
         self.blocks.push(part)
     }
 
-    /// Writes the classes of labelled rows, flushes the target and returns the facts about the examples.
+    /// Writes the classes of labelled rows and the names of features, flushes the target and returns the facts about the
+    /// examples.
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn finish(self, classes: Option<&Classes>) -> Result<Stored, BlocksError> {
-        self.blocks.finish(classes)?;
+    pub(crate) fn finish(
+        self,
+        classes: Option<&Classes>,
+        vocabulary: Option<&Vocabulary>,
+    ) -> Result<Stored, BlocksError> {
+        self.blocks.finish(classes, vocabulary)?;
         Ok(Stored {
             header: self.header,
             class_examples: self.class_examples,
             repetitions: self.repetitions.finish(),
-            digest: self.digest.finish(classes),
+            digest: self.digest.finish(classes, vocabulary),
         })
     }
 }

@@ -72,7 +72,11 @@ const FORMATS: &[FormatEntry] = &[
         name: "CSV",
         media_type: "text/csv",
         file_extensions: &["csv"],
-        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::SHEET]],
+        lacks: &[&[
+            FormatOption::BIT_ORDER,
+            FormatOption::SHEET,
+            FormatOption::VOCABULARY,
+        ]],
         labels: None,
         parse: crate::readers::text::csv::parse,
     },
@@ -102,7 +106,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "ARFF",
         media_type: "text/x-arff",
         file_extensions: &["arff"],
-        lacks: &[&FormatOption::NOT_OF_OBJECTS],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &[FormatOption::VOCABULARY]],
         labels: None,
         parse: crate::readers::text::arff::parse,
     },
@@ -111,7 +115,11 @@ const FORMATS: &[FormatEntry] = &[
         name: ".npy",
         media_type: "application/x-npy",
         file_extensions: &["npy"],
-        lacks: &[&FormatOption::NOT_OF_OBJECTS, &FormatOption::COLUMNS],
+        lacks: &[
+            &FormatOption::NOT_OF_OBJECTS,
+            &FormatOption::COLUMNS,
+            &[FormatOption::VOCABULARY],
+        ],
         labels: Some(LabelPlaces {
             accepts: |labels| {
                 use LabelsColumn::{First, Last, None};
@@ -132,6 +140,7 @@ const FORMATS: &[FormatEntry] = &[
                 FormatOption::DELIMITER,
                 FormatOption::SHEET,
                 FormatOption::POSITIVE,
+                FormatOption::VOCABULARY,
             ],
             &FormatOption::COLUMNS,
         ],
@@ -146,7 +155,11 @@ const FORMATS: &[FormatEntry] = &[
         name: "XLSX",
         media_type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         file_extensions: &["xlsx"],
-        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::DELIMITER]],
+        lacks: &[&[
+            FormatOption::BIT_ORDER,
+            FormatOption::DELIMITER,
+            FormatOption::VOCABULARY,
+        ]],
         labels: None,
         parse: crate::readers::xlsx::parse,
     },
@@ -155,7 +168,11 @@ const FORMATS: &[FormatEntry] = &[
         name: "CSV",
         media_type: "text/tab-separated-values",
         file_extensions: &["tsv", "tab"],
-        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::SHEET]],
+        lacks: &[&[
+            FormatOption::BIT_ORDER,
+            FormatOption::SHEET,
+            FormatOption::VOCABULARY,
+        ]],
         labels: None,
         parse: crate::readers::text::csv::parse_tabs,
     },

@@ -18,19 +18,22 @@ use crate::stored::layout::Layout;
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
+use crate::vocabulary::Vocabulary;
 
-/// Writes data in the stored form, with the names of their classes. Without names these are 1 and -1.
+/// Writes data in the stored form, with the names of their classes, which are 1 and -1 without names, and of their
+/// features.
 ///
 /// # Errors
 /// When the target cannot be written, or the bytes of a block exceed 64 bits.
 pub fn write_blocks(
     data: &Data,
     classes: Option<&Classes>,
+    vocabulary: Option<&Vocabulary>,
     to: impl Write,
 ) -> Result<(), BlocksError> {
-    let mut blocks = BlockWriter::new(data.shape(), to)?;
+    let mut blocks = BlockWriter::new(data.shape(), vocabulary.is_some(), to)?;
     for_each_part(data, |part| blocks.push(&part))?;
-    blocks.finish(classes)
+    blocks.finish(classes, vocabulary)
 }
 
 /// Writer of the stored form, one part of the rows at a time. All stored data come from this writer.
@@ -51,8 +54,8 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target cannot be written, or the bytes of a block exceed 64 bits.
-    pub(crate) fn new(header: Shape, to: W) -> Result<Self, BlocksError> {
-        let layout = Layout::new(header)?;
+    pub(crate) fn new(header: Shape, is_named: bool, to: W) -> Result<Self, BlocksError> {
+        let layout = Layout::new(header, is_named)?;
         let mut words = WordWriter::with_crc(to);
         let mut head = Vec::with_capacity(Layout::CHECKED_HEAD_BYTES);
         layout.write(&mut head)?;
@@ -133,19 +136,30 @@ impl<W: Write> BlockWriter<W> {
         self.words.write_unchecked(self.layout.check_of(unit, crc))
     }
 
-    /// Writes the classes of labelled rows, which are 1 and -1 without names, and flushes everything to the target.
+    /// Writes a unit of names.
+    fn write_names(&mut self, mut names: Vec<u8>, unit: usize) -> io::Result<()> {
+        self.words.write([names.len() as u64])?;
+        names.resize(names.len().next_multiple_of(size_of::<u64>()), 0);
+        self.words
+            .write_slice(names.as_chunks().0, u64::from_le_bytes)?;
+        self.end_unit(unit)
+    }
+
+    /// Writes the classes of labelled rows, which are 1 and -1 without names, and the names of features, and flushes
+    /// everything to the target.
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn finish(mut self, classes: Option<&Classes>) -> Result<(), BlocksError> {
+    pub(crate) fn finish(
+        mut self,
+        classes: Option<&Classes>,
+        vocabulary: Option<&Vocabulary>,
+    ) -> Result<(), BlocksError> {
         if self.layout.header().labels.planes() > 0 {
-            let mut names = Classes::bytes_of(classes);
-            self.words.write([names.len() as u64])?;
-            names.resize(names.len().next_multiple_of(size_of::<u64>()), 0);
-            self.words
-                .write_slice(names.as_chunks().0, u64::from_le_bytes)?;
-            let unit = self.layout.unit(self.layout.blocks() + 1, 0);
-            self.end_unit(unit)?;
+            self.write_names(Classes::bytes_of(classes), self.layout.classes_unit())?;
+        }
+        if let Some(vocabulary) = vocabulary {
+            self.write_names(vocabulary.to_bytes(), self.layout.vocabulary_unit())?;
         }
         if self.layout.index_bytes().is_some() {
             self.words.write(std::mem::take(&mut self.ends))?;
@@ -157,25 +171,19 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
-/// Reads the output of [`write_blocks`] to the end of the source: the data and the names of their classes.
+/// Data with the names of their classes and of their features.
+pub type NamedData = (Data, Option<Classes>, Option<Vocabulary>);
+
+/// Reads the output of [`write_blocks`] to the end of the source.
 ///
 /// # Errors
 /// When the source is not such output. Even if the header claims more, memory grows only with the bytes that arrive.
-pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), BlocksError> {
+pub fn read_blocks(mut from: impl Read) -> Result<NamedData, BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().examples;
     let data = read_rows(&layout, rows, 0, &mut words)?;
-    let mut classes = None;
-    if layout.header().labels.planes() > 0 {
-        let length = words.word()?;
-        let count = usize::try_from(length.div_ceil(8)).map_err(|_| BlocksError::Truncated)?;
-        let mut unit = vec![length.to_le_bytes()];
-        words.read(count + 1, &mut unit, u64::to_le_bytes)?;
-        words.take_crc();
-        let read = layout.clone().with_classes(unit.as_flattened())?;
-        classes = read.classes().cloned();
-    }
+    let (classes, vocabulary) = layout.names_from(&mut words)?;
     if layout.index_bytes().is_some() {
         let blocks = layout.blocks();
         words.read(blocks, &mut Vec::new(), |end| end)?;
@@ -184,7 +192,7 @@ pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), Block
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
-    Ok((data, classes))
+    Ok((data, classes, vocabulary))
 }
 
 /// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start, so it must be

@@ -9,7 +9,9 @@
 //! 4. each row in order and, in labelled data, the code of its class after each row, 4 bytes;
 //! 5. in labelled data the number of classes, 4 bytes, and in the order of their codes the name of each class: the
 //!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class
-//!    that means all other values has no name; 2^32 - 1 then stands in place of the number of bytes.
+//!    that means all other values has no name; 2^32 - 1 then stands in place of the number of bytes;
+//! 6. if features have names, these in the order of their ids, which is that of their bytes: the number of the bytes of
+//!    each, 2 bytes, and the bytes. So the digest has each name once instead of in every row.
 //!
 //! The bytes of a row are those of [`crate::stored::canonical`], which do not depend on its layout. In a Boolean row,
 //! bit 1 is the value 1, and bit 0 is the value 0 or -1.
@@ -28,6 +30,7 @@ use crate::classes::Classes;
 use crate::stored::header::LabelsKind;
 use crate::stored::layout::stored_bytes;
 use crate::stored::parts::{RowsPart, for_each_part};
+use crate::vocabulary::Vocabulary;
 
 const TAG: &[u8; 16] = b"halfspace-data-2";
 
@@ -40,11 +43,12 @@ const CHUNKS_WAITING: usize = 8;
 /// Stored bytes from which a thread for the hash saves time.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// The digest of the canonical rows and of the names of their classes, which are 1 and -1 without names.
-pub fn digest(data: &Data, classes: Option<&Classes>) -> [u8; 32] {
+/// The digest of the canonical rows, of the names of their classes, which are 1 and -1 without names, and of those of
+/// their features.
+pub fn digest(data: &Data, classes: Option<&Classes>, vocabulary: Option<&Vocabulary>) -> [u8; 32] {
     let mut digest = RowsDigest::new(&data.shape());
     digest.add(data);
-    digest.finish(classes)
+    digest.finish(classes, vocabulary)
 }
 
 /// Digest of rows that arrive one after the other.
@@ -117,10 +121,17 @@ impl RowsDigest {
         }
     }
 
-    /// Adds the names of the classes, which are 1 and -1 if there are none.
-    pub(crate) fn finish(mut self, classes: Option<&Classes>) -> [u8; 32] {
+    /// Adds the names of the classes, which are 1 and -1 if there are none, and those of the features.
+    pub(crate) fn finish(
+        mut self,
+        classes: Option<&Classes>,
+        vocabulary: Option<&Vocabulary>,
+    ) -> [u8; 32] {
         if self.is_labelled {
             self.push_bytes(&Classes::bytes_of(classes));
+        }
+        if let Some(vocabulary) = vocabulary {
+            self.push_bytes(&vocabulary.to_bytes());
         }
         self.hash.update(&mut self.chunk);
         match self.hash {

@@ -3,8 +3,8 @@
 //! All integers are little-endian. The header has 40 bytes:
 //!
 //! - the magic `halfspac` (8 bytes) and the version (4 bytes);
-//! - the kind of the rows and of the labels, 1 for sparse rows or 0, and the number of bit planes of the class
-//!   codes, which is 0 without labels (1 byte each);
+//! - the kind of the rows and of the labels, the sum of 1 for sparse rows and 2 for a vocabulary, and the number of bit
+//!   planes of the class codes, which is 0 without labels (1 byte each);
 //! - n, the number of rows, and the bytes of a whole block or, for sparse rows, the number of active features of
 //!   all rows (8 bytes each).
 //!
@@ -20,7 +20,8 @@
 //! Sparse rows have other blocks, with an index of their positions: see [`crate::stored::sparse_blocks`].
 //!
 //! After the last block of labelled data come the names of the classes, as a unit: the number of their bytes (8
-//! bytes), and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. The index of sparse rows comes last.
+//! bytes), and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. If features have names, those follow
+//! in the same form, with the bytes of [`Vocabulary::to_bytes`]. The index of sparse rows comes last.
 //!
 //! A *unit* is the least amount that is read at once, normally a block. If dense real rows have at least 64 features,
 //! each row is a unit, and so are the labels of a block. A check follows each unit: the CRC-64/NVME of its bytes,
@@ -41,6 +42,8 @@ use crate::classes::Classes;
 use crate::stored::header::{BlocksError, LabelsKind};
 
 use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
+use crate::stored::words::WordReader;
+use crate::vocabulary::Vocabulary;
 
 const MAGIC: &[u8; 8] = b"halfspac";
 const VERSION: u32 = 2;
@@ -58,6 +61,8 @@ const ROW_UNIT_N_MIN: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     header: Shape,
+    /// Whether the features have names, which are stored too.
+    is_named: bool,
     /// Check of the header.
     check: u64,
     /// The index of sparse rows, if it was read: the byte offset of the end of each block.
@@ -74,9 +79,10 @@ impl Layout {
     ///
     /// # Errors
     /// When the bytes of a block exceed 64 bits.
-    pub fn new(header: Shape) -> Result<Self, BlocksError> {
+    pub fn new(header: Shape, is_named: bool) -> Result<Self, BlocksError> {
         let mut layout = Self {
             header,
+            is_named,
             check: 0,
             ends: None,
             classes: None,
@@ -88,6 +94,11 @@ impl Layout {
     /// The kinds and sizes of the rows.
     pub fn header(&self) -> &Shape {
         &self.header
+    }
+
+    /// Whether the features have names, which are stored too.
+    pub fn is_named(&self) -> bool {
+        self.is_named
     }
 
     /// The number of blocks.
@@ -106,10 +117,11 @@ impl Layout {
         head[..8].copy_from_slice(MAGIC);
         head[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let is_sparse = u8::from(header.entries.is_some());
+        let is_named = u8::from(self.is_named) << 1;
         let kinds = [
             u8::from(header.is_real),
             LabelsKind::of(header.labels).code(),
-            is_sparse,
+            is_sparse | is_named,
             header.labels.planes() as u8,
         ];
         head[12..16].copy_from_slice(&kinds);
@@ -150,9 +162,10 @@ impl Layout {
         if check != crc64_nvme(&head) {
             return Err(BlocksError::Header("its check"));
         }
-        let header = header_of(&head)?;
+        let (header, is_named) = header_of(&head)?;
         let layout = Self {
             header,
+            is_named,
             check,
             ends: None,
             classes: None,
@@ -263,46 +276,106 @@ impl Layout {
     /// # Errors
     /// When the bytes are not the classes of these rows.
     pub fn with_classes(mut self, bytes: &[u8]) -> Result<Self, BlocksError> {
-        let (unit, damaged) = (
-            self.unit(self.blocks() + 1, 0),
-            BlocksError::Header("the classes"),
-        );
-        let Some((words, &[check])) = bytes.as_chunks().0.split_last_chunk() else {
-            return Err(BlocksError::Truncated);
-        };
-        let read = words.as_flattened();
-        if u64::from_le_bytes(check) != self.check_of(unit, crc64_nvme(read)) {
-            return Err(damaged);
-        }
-        let Some((length, names)) = read.split_first_chunk() else {
-            return Err(damaged);
-        };
-        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let Some((names, fill)) = names.split_at_checked(length) else {
-            return Err(damaged);
-        };
-        let classes = Classes::from_bytes(names).filter(|classes| {
-            planes_for(classes.count()) == self.header.labels.planes()
-                && fill.len() < WORD_BYTES
-                && fill.iter().all(|byte| *byte == 0)
-        });
-        self.classes = Some(Arc::new(classes.ok_or(damaged)?));
+        let names = self.names_in(self.classes_unit(), bytes);
+        let classes = names
+            .and_then(Classes::from_bytes)
+            .filter(|classes| planes_for(classes.count()) == self.header.labels.planes());
+        self.classes = Some(Arc::new(classes.ok_or(BlocksError::Header("the classes"))?));
         Ok(self)
     }
 
-    /// The bytes of the unit of classes whose names take `names` bytes, or `None` above 64 bits.
-    pub(crate) fn classes_bytes(names: u64) -> Option<u64> {
+    /// The names of the features from the bytes of their unit.
+    ///
+    /// # Errors
+    /// When the bytes are not the names of these features.
+    pub(crate) fn vocabulary(&self, bytes: &[u8]) -> Result<Vocabulary, BlocksError> {
+        let names = self.names_in(self.vocabulary_unit(), bytes);
+        let names = names.and_then(Vocabulary::from_bytes);
+        names
+            .filter(|names| names.len().max(1) == self.header.n)
+            .ok_or(BlocksError::Header("the names of the features"))
+    }
+
+    /// The bytes of names in those of their unit. None if the unit is damaged.
+    fn names_in<'b>(&self, unit: usize, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let (words, &[check]) = bytes.as_chunks().0.split_last_chunk()?;
+        let read: &[u8] = words.as_flattened();
+        let (length, names) = read.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (names, fill) = names.split_at_checked(length)?;
+        let is_whole = u64::from_le_bytes(check) == self.check_of(unit, crc64_nvme(read))
+            && fill.len() < WORD_BYTES
+            && fill.iter().all(|byte| *byte == 0);
+        is_whole.then_some(names)
+    }
+
+    /// The unit number of the classes.
+    pub(crate) fn classes_unit(&self) -> usize {
+        self.unit(self.blocks() + 1, 0)
+    }
+
+    /// The unit number of the names of features.
+    pub(crate) fn vocabulary_unit(&self) -> usize {
+        self.unit(self.blocks() + 2, 0)
+    }
+
+    /// The bytes of a unit of names that take `names` bytes, or `None` above 64 bits.
+    pub(crate) fn names_bytes(names: u64) -> Option<u64> {
         let others = (1 + CHECK_WORDS) * WORD_BYTES;
         names
             .checked_next_multiple_of(WORD_BYTES as u64)?
             .checked_add(others as u64)
     }
 
-    /// Where the classes of labelled rows are, if there are `bytes` stored bytes and the index was read.
-    pub fn classes_place(&self, bytes: u64) -> Option<Range<u64>> {
+    /// Where the names of the classes are, and those of the features after them, if there are `bytes` stored bytes and
+    /// the index was read. `None` without names.
+    pub fn names_place(&self, bytes: u64) -> Option<Range<u64>> {
         let start = self.block_end(self.blocks() - 1)?;
         let end = bytes.checked_sub(self.index_bytes().unwrap_or(0))?;
-        (self.header.labels.planes() > 0).then_some(start..end.max(start))
+        (self.has_classes() || self.is_named).then_some(start..end.max(start))
+    }
+
+    /// Reads the names of classes and of features.
+    ///
+    /// # Errors
+    /// When the bytes are not the names of these rows.
+    pub fn read_names(
+        &self,
+        mut from: impl Read,
+    ) -> Result<(Option<Classes>, Option<Vocabulary>), BlocksError> {
+        self.names_from(&mut WordReader::new(&mut from))
+    }
+
+    /// See [`Self::read_names`].
+    pub(crate) fn names_from(
+        &self,
+        words: &mut WordReader<impl Read>,
+    ) -> Result<(Option<Classes>, Option<Vocabulary>), BlocksError> {
+        let classes = match self.has_classes() {
+            false => None,
+            true => {
+                let read = self.clone().with_classes(&names_unit(words)?)?;
+                read.classes().cloned()
+            }
+        };
+        let vocabulary = match self.is_named {
+            false => None,
+            true => Some(self.vocabulary(&names_unit(words)?)?),
+        };
+        Ok((classes, vocabulary))
+    }
+
+    /// Whether the names of classes are stored.
+    pub(crate) fn has_classes(&self) -> bool {
+        self.header.labels.planes() > 0
+    }
+
+    /// Where the names of features are, if there are `bytes` stored bytes and index and classes were read.
+    pub(crate) fn vocabulary_place(&self, bytes: u64) -> Option<Range<u64>> {
+        let index = self.index_bytes().unwrap_or(0);
+        let start = self.stored_bytes()?.checked_sub(index)?;
+        let end = bytes.checked_sub(index)?;
+        self.is_named.then_some(start..end.max(start))
     }
 
     /// The number of blocks from block `first` on that together have at most `bytes` bytes, but at least 1.
@@ -344,14 +417,14 @@ impl Layout {
         self.block_offset(index)?.checked_add(bytes)
     }
 
-    /// The bytes of the stored data with the header, or `None` above 64 bits or if the index was not read. Classes
-    /// are counted only if they were read.
+    /// The bytes of the stored data with the header, without the names of features. `None` above 64 bits or if the index
+    /// was not read. Classes are counted only if they were read.
     pub fn stored_bytes(&self) -> Option<u64> {
         let blocks = self.block_end(self.blocks() - 1)?;
         let names = self
             .classes()
             .map(|classes| Classes::bytes_of(Some(classes)).len() as u64);
-        let names = names.and_then(Self::classes_bytes).unwrap_or(0);
+        let names = names.and_then(Self::names_bytes).unwrap_or(0);
         blocks
             .checked_add(self.index_bytes().unwrap_or(0))?
             .checked_add(names)
@@ -405,10 +478,10 @@ impl Layout {
     }
 }
 
-/// The bytes of the stored form, or `None` above 64 bits. For sparse rows this is an upper bound.
+/// The bytes of the stored form without names, or `None` above 64 bits. For sparse rows this is an upper bound.
 pub fn stored_bytes(header: &Shape) -> Option<u64> {
     let Some(entries) = header.entries else {
-        return Layout::new(*header).ok()?.stored_bytes();
+        return Layout::new(*header, false).ok()?.stored_bytes();
     };
     let value = if header.is_real { WORD_BYTES } else { 0 };
     let of_entries = entries.checked_mul(NUMBER_BYTES_MAX + value)?;
@@ -427,8 +500,19 @@ fn long(head: &[u8; HEAD_BYTES], at: usize) -> u64 {
     u64::from_le_bytes(eight)
 }
 
-/// Reads kinds and sizes from the bytes of a header.
-fn header_of(head: &[u8; HEAD_BYTES]) -> Result<Shape, BlocksError> {
+/// Reads a unit of names with its check. Memory grows only with the bytes that arrive.
+fn names_unit(words: &mut WordReader<impl Read>) -> Result<Vec<u8>, BlocksError> {
+    let length = words.word()?;
+    let count = usize::try_from(length.div_ceil(8)).map_err(|_| BlocksError::Truncated)?;
+    let count = count.checked_add(1).ok_or(BlocksError::Truncated)?;
+    let mut unit = vec![length.to_le_bytes()];
+    words.read(count, &mut unit, u64::to_le_bytes)?;
+    words.take_crc();
+    Ok(unit.into_flattened())
+}
+
+/// Reads kinds and sizes from the bytes of a header, and whether the features have names.
+fn header_of(head: &[u8; HEAD_BYTES]) -> Result<(Shape, bool), BlocksError> {
     let is_real = match head[12] {
         0 => false,
         1 => true,
@@ -441,8 +525,8 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<Shape, BlocksError> {
         2 => LabelKind::Unlabelled,
         _ => return Err(BlocksError::Header("the kind of the labels")),
     };
-    let is_sparse = head[14] == 1;
-    if head[14] > 1 {
+    let (is_sparse, is_named) = (head[14] & 1 == 1, head[14] & 2 == 2);
+    if head[14] > 3 {
         return Err(BlocksError::Header("the layout of the rows"));
     }
     if planes > PLANES_MAX || (planes > 0) != labels.is_labelled() {
@@ -452,7 +536,7 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<Shape, BlocksError> {
         Ok(count) if count > 0 => Ok(count),
         _ => Err(BlocksError::Header(what)),
     };
-    Ok(Shape {
+    let shape = Shape {
         n: count(16, "n")?,
         examples: count(24, "the number of rows")?,
         is_real,
@@ -462,5 +546,6 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<Shape, BlocksError> {
             (true, Err(_)) => return Err(BlocksError::Header("the number of active features")),
         },
         labels,
-    })
+    };
+    Ok((shape, is_named))
 }

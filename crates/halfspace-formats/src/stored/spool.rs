@@ -26,11 +26,13 @@ use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::learners::sample::packer::Packer;
 
 use crate::classes::Recoding;
+use crate::error::Fault;
 use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
 use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::real_value;
 use crate::stored::words::{WordReader, WordWriter};
+use crate::vocabulary::Renumbering;
 
 /// Bytes per read of the file, because a row may be short.
 const READ_BYTES: usize = 64 * 1024;
@@ -230,6 +232,7 @@ impl Spool {
         header: Shape,
         low: f64,
         recoding: Option<&Recoding>,
+        renumbering: Option<&Renumbering>,
     ) -> io::Result<Option<SpooledRows>> {
         let Some(words) = self.words else {
             return Ok(None);
@@ -240,6 +243,7 @@ impl Spool {
             header,
             low,
             recoding: recoding.cloned(),
+            renumbering: renumbering.cloned(),
         }))
     }
 }
@@ -264,6 +268,8 @@ pub struct SpooledRows {
     low: f64,
     /// What the written class codes stand for, or `None` if they need no change.
     recoding: Option<Recoding>,
+    /// The ids in place of the written ones, which need sparse rows.
+    renumbering: Option<Renumbering>,
 }
 
 impl SpooledRows {
@@ -281,6 +287,7 @@ impl SpooledRows {
             header: self.header,
             low: self.low,
             recoding: self.recoding.as_ref(),
+            renumbering: self.renumbering.as_ref(),
             ones: Vec::new(),
             values: Vec::new(),
             packer: None,
@@ -323,6 +330,7 @@ struct PieceReader<'s, R> {
     header: Shape,
     low: f64,
     recoding: Option<&'s Recoding>,
+    renumbering: Option<&'s Renumbering>,
     ones: Vec<u64>,
     values: Vec<f64>,
     packer: Option<Packer>,
@@ -405,7 +413,11 @@ impl<R: Read> PieceReader<'_, R> {
         let read = read.ok_or(BlocksError::Header("the size of spooled rows"))?;
         let mut rows = SparseMatrix::new(n, has_values);
         read.unpack(piece.rows, &mut rows)?;
-        let rows = rows.with(n, is_real);
+        let mut rows = rows.with(n, is_real);
+        if let Some(renumbering) = self.renumbering {
+            let renumbered = renumbering.of_rows(&rows);
+            rows = renumbered.map_err(|full| BlocksError::Io(Fault::from(full).into_io()))?;
+        }
         let labels = piece.labels;
         if self.header.entries.is_some() {
             return see(RowsPart::Sparse(rows.block(0), labels));

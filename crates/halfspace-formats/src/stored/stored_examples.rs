@@ -12,7 +12,7 @@
 use std::fmt;
 use std::io::BufReader;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
@@ -27,6 +27,7 @@ use crate::stored::header::BlocksError;
 use crate::stored::layout::Layout;
 use crate::stored::read_at::{ReadAt, ReadFrom};
 use crate::stored::words::WordReader;
+use crate::vocabulary::{Renumbering, Vocabulary};
 
 /// A row at most this far after the last one counts as read in order.
 const NEAR_ROWS: usize = 8 * BLOCK_ROWS;
@@ -54,6 +55,12 @@ pub struct StoredExamples {
     /// The class codes of the examples instead of the stored ones, set before the first read.
     recoding: OnceLock<Recoding>,
     failure: OnceLock<BlocksError>,
+    /// Where the names of features are, if they have names.
+    vocabulary_place: Option<Range<u64>>,
+    vocabulary: OnceLock<Arc<Vocabulary>>,
+    /// The names whose ids the features get in place of their own, set before the first read.
+    renamed: OnceLock<Arc<Vocabulary>>,
+    renumbering: OnceLock<Renumbering>,
 }
 
 impl StoredExamples {
@@ -79,17 +86,21 @@ impl StoredExamples {
             source.read_exact_at(&mut index, start)?;
             layout = layout.with_index(&index)?;
         }
-        if let Some(place) = layout.classes_place(bytes) {
-            let mut length = [0; size_of::<u64>()];
-            source.read_exact_at(&mut length, place.start)?;
-            let length = Layout::classes_bytes(u64::from_le_bytes(length));
-            let length = length.filter(|length| *length <= place.end - place.start);
-            let length = length.and_then(|length| usize::try_from(length).ok());
-            let mut unit = vec![0; length.ok_or(BlocksError::Truncated)?];
-            source.read_exact_at(&mut unit, place.start)?;
-            layout = layout.with_classes(&unit)?;
+        if let Some(place) = layout.names_place(bytes).filter(|_| layout.has_classes()) {
+            let unit = names_place(&*source, place)?;
+            layout = layout.with_classes(&read_place(&*source, &unit)?)?;
         }
-        let expected = layout.stored_bytes().ok_or(BlocksError::Truncated)?;
+        let place = layout.vocabulary_place(bytes);
+        let vocabulary_place = place
+            .map(|place| names_place(&*source, place))
+            .transpose()?;
+        let names = vocabulary_place
+            .as_ref()
+            .map_or(0, |place| place.end - place.start);
+        let expected = layout
+            .stored_bytes()
+            .and_then(|bytes| bytes.checked_add(names));
+        let expected = expected.ok_or(BlocksError::Truncated)?;
         match bytes {
             found if found < expected => return Err(BlocksError::Truncated),
             found if found > expected => return Err(BlocksError::Trailing),
@@ -104,6 +115,10 @@ impl StoredExamples {
             whole: OnceLock::new(),
             recoding: OnceLock::new(),
             failure: OnceLock::new(),
+            vocabulary_place,
+            vocabulary: OnceLock::new(),
+            renamed: OnceLock::new(),
+            renumbering: OnceLock::new(),
         })
     }
 
@@ -116,17 +131,57 @@ impl StoredExamples {
         let _ = self.recoding.set(codes);
     }
 
-    /// The examples with their own codes instead of the stored ones.
-    fn recoded(&self, data: Data) -> Data {
-        match self.recoding.get() {
+    /// Gives features that have names the ids of these names. The names that are not among them have the ids after
+    /// those. The digest is still the one of the stored ids.
+    pub fn rename(&self, names: Arc<Vocabulary>) {
+        debug_assert!(self.whole.get().is_none() || self.renamed.get().is_some());
+        // Each task of a job states the same names again.
+        let _ = self.renamed.set(names);
+    }
+
+    /// The examples with their own codes and ids instead of the stored ones.
+    fn recoded(&self, data: Data) -> Result<Data, Interrupt> {
+        let data = match self.recoding.get() {
             Some(recoding) => recoding.of(data),
             None => data,
-        }
+        };
+        let (Some(names), Some(own)) = (self.renamed.get(), self.vocabulary()?) else {
+            return Ok(data);
+        };
+        let renumbering = self
+            .renumbering
+            .get_or_init(|| names.renumbering(own).among(self.n_among(names)));
+        renumbering.of(&data).map_err(|_| Interrupt::Memory)
+    }
+
+    /// The number of features if all stored names come after other ones.
+    fn n_among(&self, names: &Vocabulary) -> usize {
+        names.len() + self.header().n
     }
 
     /// The classes of labelled examples, in the order of the stored codes.
     pub fn classes(&self) -> Option<&Classes> {
         self.layout.classes()
+    }
+
+    /// The names of the features, if they have names.
+    ///
+    /// # Errors
+    /// [`Interrupt::Unreadable`] when they are damaged or cannot be read.
+    pub fn vocabulary(&self) -> Result<Option<&Arc<Vocabulary>>, Interrupt> {
+        self.read_vocabulary().map_err(|error| self.failed(error))
+    }
+
+    fn read_vocabulary(&self) -> Result<Option<&Arc<Vocabulary>>, BlocksError> {
+        let Some(place) = &self.vocabulary_place else {
+            return Ok(None);
+        };
+        if self.vocabulary.get().is_none() {
+            let read = self.layout.vocabulary(&read_place(&*self.source, place)?)?;
+            // Another thread may have read them meanwhile.
+            let _ = self.vocabulary.set(Arc::new(read));
+        }
+        Ok(self.vocabulary.get())
     }
 
     /// The kinds and sizes of the examples.
@@ -176,7 +231,8 @@ impl StoredExamples {
         let mut digest = RowsDigest::new(self.header());
         digest.add(&data);
         self.compare(digest)?;
-        Ok(self.whole.get_or_init(|| self.recoded(data)))
+        let data = self.recoded(data)?;
+        Ok(self.whole.get_or_init(|| data))
     }
 
     /// The damage of every damaged block, at most `count_max` of them. If no block is damaged and `with_digest` is
@@ -206,8 +262,14 @@ impl StoredExamples {
             see(end.zip(start).map_or(0, |(end, start)| end - start));
             row = rows.end;
         }
-        if damages.is_empty() && with_digest && digest.finish(self.classes()) != self.sha256 {
-            damages.push(BlocksError::Digest);
+        match self.read_vocabulary() {
+            Err(damage) => damages.push(damage),
+            Ok(names) if damages.is_empty() && with_digest => {
+                if digest.finish(self.classes(), names.map(Arc::as_ref)) != self.sha256 {
+                    damages.push(BlocksError::Digest);
+                }
+            }
+            Ok(_) => {}
         }
         damages
     }
@@ -221,7 +283,8 @@ impl StoredExamples {
     }
 
     fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
-        if digest.finish(self.classes()) != self.sha256 {
+        let names = self.vocabulary()?.map(Arc::as_ref);
+        if digest.finish(self.classes(), names) != self.sha256 {
             return Err(self.failed(BlocksError::Digest));
         }
         Ok(())
@@ -259,7 +322,7 @@ impl StoredExamples {
 
     /// Reads rows with the labels that the examples have: whole blocks, or some long real rows of one block.
     fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
-        self.read_stored(rows).map(|data| self.recoded(data))
+        self.recoded(self.read_stored(rows)?)
     }
 
     /// Reads rows with the stored labels.
@@ -309,6 +372,23 @@ impl StoredExamples {
     }
 }
 
+/// The unit of names at the start of a place that may be longer.
+fn names_place(source: &dyn ReadAt, within: Range<u64>) -> Result<Range<u64>, BlocksError> {
+    let mut length = [0; size_of::<u64>()];
+    source.read_exact_at(&mut length, within.start)?;
+    let length = Layout::names_bytes(u64::from_le_bytes(length));
+    let length = length.filter(|length| *length <= within.end - within.start);
+    let length = length.ok_or(BlocksError::Truncated)?;
+    Ok(within.start..within.start + length)
+}
+
+fn read_place(source: &dyn ReadAt, place: &Range<u64>) -> Result<Vec<u8>, BlocksError> {
+    let length = usize::try_from(place.end - place.start);
+    let mut bytes = vec![0; length.map_err(|_| BlocksError::Truncated)?];
+    source.read_exact_at(&mut bytes, place.start)?;
+    Ok(bytes)
+}
+
 impl Examples for StoredExamples {
     fn shape(&self) -> Shape {
         let stored = *self.header();
@@ -318,7 +398,15 @@ impl Examples for StoredExamples {
             },
             (labels, _) => labels,
         };
-        Shape { labels, ..stored }
+        let n = match self.renamed.get() {
+            Some(names) if self.layout.is_named() => self.n_among(names),
+            _ => stored.n,
+        };
+        Shape {
+            n,
+            labels,
+            ..stored
+        }
     }
 
     fn reader(&self) -> Box<dyn ReadRows + '_> {

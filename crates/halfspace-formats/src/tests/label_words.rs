@@ -343,7 +343,8 @@ fn class_names_with_line_breaks_come_back_from_csv() {
         };
         let classes = parsed.classes.clone().unwrap();
         for (labels, format) in [("first", TextFormat::Csv), ("first", TextFormat::Libsvm)] {
-            let text = write_examples(&parsed.data, Some(&classes), 0, format, 1 << 20).unwrap();
+            let text =
+                write_examples(&parsed.data, Some(&classes), None, 0, format, 1 << 20).unwrap();
             if format == TextFormat::Libsvm {
                 assert_eq!(text.lines().count(), 2, "{text}");
                 continue;

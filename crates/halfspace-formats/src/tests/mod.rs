@@ -11,6 +11,7 @@ mod json;
 mod label_words;
 mod lines;
 mod many_labels;
+mod names;
 mod portions;
 mod preview;
 mod properties;

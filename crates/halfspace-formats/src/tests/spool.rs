@@ -20,10 +20,7 @@ fn spool(memory_bytes_max: u64) -> Spool {
 /// The stored form of a body, and all facts about it.
 fn stored(mut parsed: Parsed<ParsedRows>) -> (Vec<u8>, Stored, Parsed<()>) {
     let mut bytes = Vec::new();
-    let stored = parsed
-        .data
-        .store(parsed.classes.as_ref(), &mut bytes, 1_000)
-        .expect("memory");
+    let stored = parsed.store(&mut bytes, 1_000).expect("memory");
     (bytes, stored, parsed.with(|_| ()))
 }
 
@@ -69,10 +66,7 @@ fn check_target(format: Format, body: &[u8], options: &Options, memory_bytes_max
         assert!(target.0.lock().expect("no panic").is_empty());
         return false;
     };
-    let stored = expected
-        .data
-        .store(expected.classes.as_ref(), own.clone(), 100_000)
-        .expect("memory");
+    let stored = expected.store(own.clone(), 100_000).expect("memory");
     assert_eq!((**found).clone(), stored);
     assert!(*target.0.lock().expect("no panic") == *own.0.lock().expect("no panic"));
     assert!(gathered.with(|_| ()) == expected.with(|_| ()));

@@ -416,15 +416,10 @@ fn spooled_tables_equal_tables_in_memory() {
         let (memory, table) = read_table(&body, &options);
         let spool = Spool::new(700, || Ok(Cursor::new(Vec::new())));
         let mut spooled = gather(Format::Csv, body.as_bytes(), &options, spool).expect("good");
-        let mut expected = crate::ParsedRows::from(memory.data);
+        let mut expected = crate::Parsed::from(memory);
         let (mut bytes, mut expected_bytes) = (Vec::new(), Vec::new());
-        spooled
-            .data
-            .store(spooled.classes.as_ref(), &mut bytes, 0)
-            .expect("memory");
-        expected
-            .store(spooled.classes.as_ref(), &mut expected_bytes, 0)
-            .expect("memory");
+        spooled.store(&mut bytes, 0).expect("memory");
+        expected.store(&mut expected_bytes, 0).expect("memory");
         assert!(bytes == expected_bytes, "{numbers:?}");
         assert_eq!(*spooled.table.expect("a table"), table);
     }

@@ -145,8 +145,8 @@ fn same(book: &Book, csv: &str, options: &Options) {
     book.first_real.clone_from(&text.first_real);
     assert_eq!(book, text, "{csv}");
     assert_eq!(
-        crate::digest(&book.data, book.classes.as_ref()),
-        crate::digest(&text.data, text.classes.as_ref())
+        crate::digest(&book.data, book.classes.as_ref(), None),
+        crate::digest(&text.data, text.classes.as_ref(), None)
     );
 }
 
@@ -540,8 +540,8 @@ proptest! {
                 let spool = Spool::new(memory_bytes_max, || Ok(Cursor::new(Vec::new())));
                 let mut gathered = gather(Format::Xlsx, book.bytes().as_slice(), &options, spool).expect("good");
                 let (mut spooled, mut held) = (Vec::new(), Vec::new());
-                gathered.data.store(None, &mut spooled, 1000).expect("memory");
-                crate::ParsedRows::from(read.data).store(None, &mut held, 1000).expect("memory");
+                gathered.store(&mut spooled, 1000).expect("memory");
+                crate::Parsed::from(read.clone()).store(&mut held, 1000).expect("memory");
                 prop_assert!(spooled == held);
                 prop_assert_eq!(gathered.table, read.table);
             }

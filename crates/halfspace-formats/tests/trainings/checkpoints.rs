@@ -361,7 +361,7 @@ fn plan(entry: &LearnerEntry, n: usize, count: Option<u64>, noise: f64) -> Plan 
 
 fn stored(data: &Data) -> StoredExamples {
     let mut bytes = Vec::new();
-    write_blocks(data, None, &mut bytes).unwrap();
+    write_blocks(data, None, None, &mut bytes).unwrap();
     let least = Buffers {
         whole_bytes_max: 0,
         window_bytes: 1,

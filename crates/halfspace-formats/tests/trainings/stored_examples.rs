@@ -40,7 +40,7 @@ const TINY: Buffers = Buffers {
 
 fn blob(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_blocks(data, None, &mut bytes).unwrap();
+    write_blocks(data, None, None, &mut bytes).unwrap();
     bytes
 }
 
@@ -442,7 +442,7 @@ fn every_flipped_bit_of_stored_examples_is_found() {
         let verified = |bytes: Vec<u8>, buffers| {
             let stop = StopFlag::default();
             let source = Box::new(Bytes::from(bytes));
-            let stored = StoredExamples::open(source, digest(&data, None), buffers, stop);
+            let stored = StoredExamples::open(source, digest(&data, None, None), buffers, stop);
             stored.is_ok_and(|stored| stored.verify(&StopFlag::default()).is_ok())
         };
         for buffers in [
@@ -527,7 +527,8 @@ fn suspended_reading_of_stored_examples_is_given_up() {
     let data = boolean(333, 70, 0.1, true);
     let stop = StopFlag::default();
     let source = Box::new(Bytes::from(blob(&data)));
-    let stored = StoredExamples::open(source, digest(&data, None), TINY, stop.clone()).unwrap();
+    let stored =
+        StoredExamples::open(source, digest(&data, None, None), TINY, stop.clone()).unwrap();
     stop.raise(Interrupt::Suspended);
     let winnow = task(find("kernel-winnow").unwrap(), &json!({}));
     let input = Input::Sample {

@@ -640,7 +640,7 @@ fn compare(
         return Some(false);
     };
     let parsed = table.parsed(&table.rows);
-    if check_fit(predictor, &parsed.data).is_err() {
+    if check_fit(predictor, &parsed.data, false).is_err() {
         return Some(false);
     }
     let labels = labels_of(predictor, &parsed);

@@ -67,6 +67,7 @@ pub const DATA: DataKinds = DataKinds {
     half_space: true,
     labelled: true,
     real: false,
+    names: None,
 };
 
 /// The parameter for the first hypothesis, in all three variants.

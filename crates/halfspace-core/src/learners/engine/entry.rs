@@ -59,6 +59,9 @@ pub struct DataKinds {
     pub labelled: bool,
     /// Real-valued features in addition to Boolean ones.
     pub real: bool,
+    /// Features that have names, which may be new in any example. The parameters must then have these values. None if
+    /// the learner needs the number of features.
+    pub names: Option<&'static [(&'static str, &'static str)]>,
 }
 
 /// Which part of the examples repeats a run in the order `cyclic` or `shuffled`, shown in the order of the run.
@@ -156,6 +159,8 @@ pub struct Setup<'a> {
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
+    /// The most active features of an example, if features have names. Nothing else then depends on `n`.
+    pub active_max: Option<u64>,
     /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,
 }

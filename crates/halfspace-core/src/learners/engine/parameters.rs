@@ -139,6 +139,37 @@ impl Parameters {
         self.entry(name).given
     }
 
+    /// Gives a parameter a value in place of its default. A parameter that is not in the table stays away.
+    ///
+    /// # Errors
+    /// The client gave another value. `why` continues the sentence about the value that it must have.
+    pub fn require(
+        &mut self,
+        table: &'static [Parameter],
+        (name, text): (&str, &str),
+        why: &str,
+    ) -> Result<(), ParameterError> {
+        let Some(parameter) = table.iter().find(|parameter| parameter.name == name) else {
+            return Ok(());
+        };
+        let value = parameter.kind.value_of_text(text);
+        let required = parameter
+            .kind
+            .read(Some(&value))
+            .expect("a value of the parameter");
+        let mut entries = self.0.iter_mut();
+        let entry = entries.find(|entry| entry.name == name).expect("checked");
+        if entry.given && entry.setting != required {
+            return Err(ParameterError {
+                name: name.to_owned(),
+                detail: format!("{why} {text}; remove the field"),
+                unknown: false,
+            });
+        }
+        entry.setting = required;
+        Ok(())
+    }
+
     /// Whether the parameter differs from its default.
     pub fn is_own(&self, table: &'static [Parameter], name: &str) -> bool {
         let default = |entry: &&Parameter| entry.name == name;

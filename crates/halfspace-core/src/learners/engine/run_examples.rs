@@ -3,8 +3,9 @@
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
 use crate::learners::engine::input::Input;
-use crate::learners::engine::run::Interrupt;
+use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::task::{self, Task};
+use crate::learners::sample::block::BlockFeatures;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
 use crate::learners::sample::generate::{Generated, Plan};
@@ -69,6 +70,29 @@ impl<'a> RunExamples<'a> {
             ExampleSource::Generated(plan) => self.drawn(plan, part),
             ExampleSource::Stored(examples) => self.at_rest(examples, part),
         }
+    }
+
+    /// The most active features of an example that the learner is shown.
+    ///
+    /// # Errors
+    /// The interrupt that left no result. An end by time leaves the number so far.
+    pub(crate) fn active_max(&self, run: &Run) -> Result<u64, Interrupt> {
+        let mut stream = self.stream(HoldoutPart::Shown);
+        let mut most = 0;
+        while let Some(block) = stream.next_block()? {
+            match run.stop.raised() {
+                Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                    return Err(why);
+                }
+                Some(Interrupt::TimeLimit | Interrupt::Cancelled) => break,
+                None => {}
+            }
+            if let BlockFeatures::Sparse(rows) = block.features {
+                let counts = (0..rows.rows()).map(|row| rows.row(row).ids.len() as u64);
+                most = counts.fold(most, u64::max);
+            }
+        }
+        Ok(most)
     }
 
     fn drawn(&self, plan: &Plan, part: HoldoutPart) -> Box<dyn Stream + 'a> {

@@ -10,7 +10,7 @@ use crate::learners::engine::holdout::{HeldOut, Holdout};
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::kept::Kept;
 use crate::learners::engine::member::Joining;
-use crate::learners::engine::parameters::Parameters;
+use crate::learners::engine::parameters::{ParameterError, Parameters};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Interrupt, RunLimits};
@@ -23,6 +23,9 @@ use crate::learners::sample::source::Presentation;
 /// The name of the parameter that sets the first hypothesis of a learner.
 const INITIAL: &str = "initial";
 
+/// The name of the parameter that sets the threshold of a learner.
+const THRESHOLD: &str = "theta";
+
 /// A learner and the conditions of its training.
 #[derive(Clone, Debug)]
 pub struct Task {
@@ -31,6 +34,10 @@ pub struct Task {
     /// The number of classes, at least 2 unless they are open. A learner tells two apart, so more of them take a
     /// committee of its rules.
     pub classes: usize,
+    /// Whether features have names, which may be new in any example. Call [`Self::read_names`] to set it.
+    pub names: bool,
+    /// The most active features of an example whose features have names, if that is known before the run.
+    pub active_max: Option<u64>,
     /// Whether each class joins when its first example is read. A session then begins with 0 classes.
     pub open: bool,
     /// How the members of a committee learn.
@@ -68,6 +75,8 @@ impl Task {
             entry,
             parameters: Parameters::defaults(entry.parameters),
             classes: 2,
+            names: false,
+            active_max: None,
             open: false,
             multiclass: Multiclass::default(),
             seed,
@@ -83,6 +92,27 @@ impl Task {
             start_doubt: None,
             evidence: None,
         }
+    }
+
+    /// Lets features have names.
+    ///
+    /// # Errors
+    /// A parameter has another value than names need.
+    pub fn read_names(&mut self) -> Result<(), ParameterError> {
+        self.names = true;
+        for &required in self.entry.data.names.into_iter().flatten() {
+            let why = "features with names need the value";
+            self.parameters
+                .require(self.entry.parameters, required, why)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the active features of the examples must be counted before the run, because a threshold follows from
+    /// them.
+    pub(crate) fn needs_active_max(&self) -> bool {
+        let mut parameters = self.entry.parameters.iter();
+        self.names && self.active_max.is_none() && parameters.any(|one| one.name == THRESHOLD)
     }
 
     /// The requested rule. An error alone asks for `pac`.
@@ -266,6 +296,7 @@ fn build_member(
         parameters: &task.parameters,
         n,
         real,
+        active_max: task.names.then(|| task.active_max.unwrap_or(1)),
         random,
     });
     let mut rule = rule.map_err(TaskError::Parameter)?;

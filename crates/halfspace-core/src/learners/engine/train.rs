@@ -95,6 +95,18 @@ fn learn<R>(
     keeps_best: bool,
     finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
+    let counted;
+    let task = match task.needs_active_max() {
+        false => task,
+        true => {
+            let active_max = Some(RunExamples::new(task, input, None)?.active_max(run)?);
+            counted = Task {
+                active_max,
+                ..task.clone()
+            };
+            &counted
+        }
+    };
     let (mut rule, random) = task::build(task, input).expect("a checked task");
     let needs_sample = rule.kind().order() != Some(Order::Cyclic) && input.examples().is_some();
     let materialised = match input {

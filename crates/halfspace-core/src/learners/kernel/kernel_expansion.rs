@@ -133,6 +133,11 @@ impl KernelExpansion {
         }
     }
 
+    /// Whether sparse rows need not be packed.
+    pub fn takes_sparse(&self) -> bool {
+        matches!(self.support, Support::Listed(_))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

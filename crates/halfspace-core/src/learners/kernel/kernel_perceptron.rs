@@ -82,6 +82,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: false,
+        names: Some(&[("kernel.conjunctions", "monotone")]),
     },
     reading: "unsigned",
     presentation: Presentation::LabelledSparse,
@@ -467,6 +468,7 @@ mod tests {
             parameters: &parameters(&json!({})),
             n,
             real: false,
+            active_max: None,
             random: &mut random.clone(),
         })
         .expect("a rule");

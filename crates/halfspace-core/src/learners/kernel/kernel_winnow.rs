@@ -12,7 +12,7 @@
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
-//! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `theta` | 2^n; 4 (2^a - 1) for names | the threshold, a plain decimal above 0, as a string if a number is not exact |
 //! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
 //!
 //! ```
@@ -73,6 +73,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: false,
+        names: Some(&[]),
     },
     reading: "unsigned",
     presentation: Presentation::LabelledSparse,
@@ -94,7 +95,9 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         },
         Parameter {
             name: "theta",
-            kind: ParameterKind::Decimal { default: "2^n" },
+            kind: ParameterKind::Decimal {
+                default: "2^n; with names, 4 (2^a - 1) for the most active features a of an example",
+            },
             description: "The threshold that the weights of the true conjunctions must reach.",
         },
         Parameter {
@@ -158,10 +161,14 @@ impl KernelWinnow {
     /// An error if theta is absent and 2^n has more digits than a threshold may have.
     fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
         let (parameters, n) = (setup.parameters, setup.n);
-        let theta = match parameters.decimal("theta") {
-            Some(theta) => theta.clone(),
-            None if n <= DEFAULT_THETA_N_MAX => Decimal::whole(BigUint::from(1_u32) << n),
-            None => {
+        let theta = match (parameters.decimal("theta"), setup.active_max) {
+            (Some(theta), _) => theta.clone(),
+            (None, Some(active)) => {
+                let conjunctions = (1_u64 << active.clamp(1, ACTIVE_MAX)) - 1;
+                Decimal::from(4 * conjunctions)
+            }
+            (None, None) if n <= DEFAULT_THETA_N_MAX => Decimal::whole(BigUint::from(1_u32) << n),
+            (None, None) => {
                 return Err(ParameterError {
                     name: "theta".to_owned(),
                     detail: format!(

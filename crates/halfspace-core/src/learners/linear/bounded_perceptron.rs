@@ -80,6 +80,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: true,
+        names: None,
     },
     reading: "unsigned",
     presentation: Presentation::Labelled,

@@ -200,6 +200,7 @@ mod tests {
             parameters: &Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
             n,
             real: false,
+            active_max: None,
             random: &mut Seed(3).generator(Purpose::Learner),
         })
     }

@@ -73,6 +73,9 @@ pub const READING: Parameter = Parameter {
                   (unsigned).",
 };
 
+/// What features with names need: one that an example lacks must not count.
+pub const UNSIGNED: Option<&[(&str, &str)]> = Some(&[(READING.name, "unsigned")]);
+
 pub const BIAS: Parameter = Parameter {
     name: "bias",
     kind: ParameterKind::Flag { default: true },
@@ -147,6 +150,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: true,
+        names: UNSIGNED,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,

@@ -85,6 +85,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: true,
+        names: None,
     },
     reading: "signed or unsigned",
     presentation: Presentation::Labelled,

@@ -152,6 +152,18 @@ impl<'a> RowBits<'a> {
             + places.len()
     }
 
+    /// The row without the ones from place `n` on, and the number of those.
+    pub fn split_at(self, n: usize) -> (Self, usize) {
+        match self {
+            Self::Listed(places) if places.last().is_some_and(|&last| last as usize >= n) => {
+                let (below, others) =
+                    places.split_at(places.partition_point(|&it| (it as usize) < n));
+                (Self::Listed(below), others.len())
+            }
+            row => (row, 0),
+        }
+    }
+
     /// The sum of the weights whose bit is 1.
     ///
     /// # Panics

@@ -7,6 +7,7 @@ pub mod classes;
 pub mod data;
 pub mod examples;
 pub mod generate;
+pub mod known_features;
 pub mod packer;
 pub mod parts;
 pub mod repetitions;

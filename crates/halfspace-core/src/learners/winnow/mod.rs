@@ -10,13 +10,17 @@
 //! negative (*promotion*). By Theorem 2 of the second paper, the mistakes on a monotone disjunction of k among N
 //! features grow only with the logarithm of N ([`winnow_bound`]).
 //!
+//! Features may have names, and then nobody knows N. With a the most active features of an example, the threshold 4a
+//! keeps the number of mistakes below 6 k (3 + log2 a) at alpha = 2, however many names there are
+//! ([`winnow_bound::mistakes_over_names`]).
+//!
 //! Only the exponent of a weight is stored, and alpha is exactly the decimal that you write, so every comparison is
 //! exact for any alpha.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a decimal above 1 and at most 2^32 |
-//! | `theta` | N | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `theta` | N; 4a for names | the threshold, a plain decimal above 0, as a string if a number is not exact |
 //! | `negated_literals` | false | whether the complement of each feature is a feature too: N = 2n |
 //! | `relevant` | none | the number of features in the disjunction, if known, for the bound |
 //!
@@ -77,6 +81,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: false,
+        names: Some(&[("negated_literals", "false")]),
     },
     reading: "unsigned",
     presentation: Presentation::LabelledSparse,
@@ -96,7 +101,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         Parameter {
             name: "theta",
             kind: ParameterKind::Decimal {
-                default: "the number of features, complements included",
+                default: "the number of features, complements included; with names, 4 times the most active features \
+                          of an example",
             },
             description: "The threshold that the weights of the active features must reach.",
         },
@@ -120,12 +126,16 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         theorem: "Theorem 2 (Littlestone)",
         bound: "At most alpha/(alpha-1) N/theta + k (alpha+1) (1 + log_alpha theta) mistakes on \
                 examples labelled by a disjunction of k among N features; only the first term if \
-                theta < 1.",
+                theta < 1. With names and at most a active features, at most k (1 + log_alpha theta) \
+                (1 + ((alpha-1) theta + a) / ((1-1/alpha) theta - a)).",
     },
     source: "N. Littlestone, Learning quickly when irrelevant attributes abound (1988)",
     check: None,
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
+
+/// The theorem for features with names.
+const OVER_NAMES: &str = "Theorem 2, over names";
 
 /// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the two.
 ///
@@ -149,6 +159,8 @@ struct Winnow {
     table: PowerTable,
     /// The number of features in the disjunction, if the client knows it.
     relevant: Option<u64>,
+    /// The most active features of an example, if features have names.
+    active_max: Option<u64>,
     starts_at_one: bool,
     /// Memory for the packed words of a row.
     words: Vec<u64>,
@@ -166,7 +178,8 @@ impl Winnow {
             false => setup.n,
         };
         let relevant = parameters.count("relevant");
-        if relevant.is_some_and(|relevant| relevant > features as u64) {
+        let is_above = |relevant| relevant > features as u64 && setup.active_max.is_none();
+        if relevant.is_some_and(is_above) {
             return Err(ParameterError {
                 name: "relevant".to_owned(),
                 detail: format!("the value is above the number of features, {features}"),
@@ -174,16 +187,35 @@ impl Winnow {
             });
         }
         let theta = parameters.decimal("theta").cloned();
-        let theta = theta.unwrap_or_else(|| Decimal::from(features as u64));
+        let theta = theta.unwrap_or_else(|| match setup.active_max {
+            Some(active) => Decimal::from(4 * active.max(1)),
+            None => Decimal::from(features as u64),
+        });
         let base = parameters.factor("alpha");
         let weights = WinnowWeights::new(base, theta, setup.n, vec![0; features]);
         Ok(Self {
             table: weights.table(),
             weights,
             relevant,
+            active_max: setup.active_max.map(|active| active.max(1)),
             starts_at_one: true,
             words: Vec::new(),
         })
+    }
+}
+
+impl Winnow {
+    /// The bound that is withheld because of theta.
+    fn too_small(&self, active: u64) -> Bound {
+        Bound {
+            theorem: OVER_NAMES,
+            mistakes_at_most: None,
+            log2_mistakes_at_most: None,
+            respected: None,
+            detail: Some(format!(
+                "assumption not met: theta must exceed a alpha/(alpha-1), with a = {active} active features in an example"
+            )),
+        }
     }
 }
 
@@ -248,14 +280,28 @@ impl Rule for Winnow {
         };
         let (base, theta) = (self.weights.base(), self.weights.theta());
         let features = self.weights.exponents().len() as f64;
-        let value = winnow_bound::mistakes_by_logarithm(
-            base.value(),
-            theta.ln(),
-            features,
-            relevant as f64,
-        );
+        let (alpha, ln_theta) = (base.value(), theta.ln());
+        let relevant_features = relevant as f64;
+        let (theorem, value) = match self.active_max {
+            None => {
+                let value = winnow_bound::mistakes_by_logarithm(
+                    alpha,
+                    ln_theta,
+                    features,
+                    relevant_features,
+                );
+                (ENTRY.guarantee.theorem, value)
+            }
+            Some(active) => {
+                let over = winnow_bound::mistakes_over_names;
+                match over(alpha, ln_theta, active as f64, relevant_features) {
+                    Some(value) => (OVER_NAMES, value),
+                    None => return Ok(Some(self.too_small(active))),
+                }
+            }
+        };
         let bound = Bound {
-            theorem: ENTRY.guarantee.theorem,
+            theorem,
             mistakes_at_most: value.is_finite().then_some(value),
             // N / theta is the term that leaves the range of f64. The other term is negligible beside it.
             log2_mistakes_at_most: (!value.is_finite()).then(|| {

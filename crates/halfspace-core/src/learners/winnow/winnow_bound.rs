@@ -10,6 +10,29 @@
 
 use crate::learners::engine::bound::on_whole_numbers;
 
+/// The bound for features with names, whose number is not known: if every example has at most a = `active_max` active
+/// features and theta > a alpha / (alpha - 1), at most `k (1 + log_alpha theta) (1 + ((alpha - 1) theta + a) / ((1 - 1 /
+/// alpha) theta - a))` mistakes. None if theta is smaller.
+///
+/// Proof idea: a feature has a stored weight once it was active in a mistake. The sum of the stored weights starts at 0.
+/// A promotion adds less than (alpha - 1) theta, and at most 1 for each feature that it stores, of which there are at
+/// most a. A demotion removes at least (1 - 1 / alpha) theta and adds at most a in the same way. The sum is never
+/// negative, so there are at most as many demotions per promotion as the fraction says, and a relevant feature is
+/// promoted at most 1 + log_alpha theta times and never demoted.
+pub fn mistakes_over_names(
+    alpha: f64,
+    ln_theta: f64,
+    active_max: f64,
+    relevant: f64,
+) -> Option<f64> {
+    let share = libm::exp(libm::log(active_max) - ln_theta);
+    let removed = 1.0 - 1.0 / alpha - share;
+    (removed > 0.0).then(|| {
+        let promotions = relevant * (1.0 + ln_theta.max(0.0) / libm::log(alpha));
+        on_whole_numbers(promotions * (1.0 + (alpha - 1.0 + share) / removed))
+    })
+}
+
 /// The bound on the mistakes for alpha > 1, theta > 0, N = `features` and k = `relevant`. With negated literals, N
 /// counts every feature twice. The bound is infinite if N / theta leaves the range of f64.
 pub fn mistakes(alpha: f64, theta: f64, features: f64, relevant: f64) -> f64 {
@@ -42,6 +65,18 @@ mod tests {
         assert!((mistakes(3.0, 9.0, 90.0, 1.0) - 27.0).abs() < 1e-9);
         // theta = 1: log 1 = 0
         assert!((mistakes(2.0, 1.0, 10.0, 2.0) - 26.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn winnow_bound_over_names_needs_no_number_of_features() {
+        let bound =
+            |theta: f64, active, relevant| mistakes_over_names(2.0, theta.ln(), active, relevant);
+        // 6 k (3 + log2 a) at theta = 4 a
+        let expected = 6.0 * 5.0 * (3.0 + 50_f64.log2());
+        assert!((bound(200.0, 50.0, 5.0).expect("large") - expected).abs() < 1e-9);
+        assert!((expected - 259.3).abs() < 0.05);
+        assert_eq!(bound(8.0, 2.0, 1.0), Some(24.0));
+        assert_eq!(bound(100.0, 50.0, 5.0), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::learners::arithmetic::decimal::Decimal;
-use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
+use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable, Rounded};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
@@ -31,6 +31,8 @@ pub struct WinnowWeights {
     sketch: Option<Sketch>,
     /// The number of rounded powers.
     inexact: usize,
+    /// The power 1 in fixed point: the weight of a feature that is not known.
+    first: Rounded,
     scale: PowerScale,
 }
 
@@ -54,6 +56,7 @@ impl WinnowWeights {
         assert!(!theta.is_zero());
         let scale = PowerScale::new(base, &theta, exponents.len());
         let mut table = PowerTable::new(scale.clone());
+        let first = table.power(0).expect("an exponent within its range");
         let power = |&exponent| table.power(exponent).expect("an exponent within its range");
         let powers = exponents.iter().map(power);
         let (units, exact): (Vec<_>, Vec<_>) = powers.map(|p| (p.units, p.is_exact)).unzip();
@@ -71,6 +74,7 @@ impl WinnowWeights {
             complement_units: None,
             exponents,
             inexact,
+            first,
             scale,
         };
         weights.complement_units = weights.differences();
@@ -132,7 +136,18 @@ impl WinnowWeights {
     /// [`Self::is_positive`], if machine words can decide the comparison.
     fn quick_verdict(&self, row: RowBits<'_>) -> Option<bool> {
         let units = match &self.complement_units {
-            None => row.sum(&self.units),
+            None => {
+                let (known, unknown) = row.split_at(self.n);
+                let units = known.sum(&self.units);
+                if unknown > 0 {
+                    // A sum that leaves the range is above the threshold.
+                    let others = (unknown as i64).saturating_mul(self.first.units);
+                    let rounded = if self.first.is_exact { 0 } else { unknown };
+                    let units = units.saturating_add(others);
+                    return self.scale.reaches(units, self.inexact + rounded);
+                }
+                units
+            }
             Some(complements) => complements.total + row.sum(&complements.differences),
         };
         self.scale.reaches(units, self.inexact)
@@ -188,8 +203,10 @@ impl WinnowWeights {
 
     fn sum(&self, row: RowBits<'_>) -> PowerSum {
         let (n, complements) = (self.n, self.has_complements());
-        let exponents = active(row, n, complements).map(|feature| self.exponents[feature]);
-        PowerSum::new(self.base, &terms_of(exponents))
+        let (known, unknown) = row.split_at(n);
+        let exponents = active(known, n, complements).map(|feature| self.exponents[feature]);
+        let first = std::iter::repeat_n(0, unknown);
+        PowerSum::new(self.base, &terms_of(exponents.chain(first)))
     }
 
     /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether there was one, or

@@ -16,6 +16,7 @@ impl SampleBuilder {
     /// # Errors
     /// The fault and its position (from 0) in the text.
     pub(crate) fn bits(&mut self, text: &[u8]) -> Result<Option<usize>, (usize, Fault)> {
+        self.check_unnamed().map_err(|fault| (0, fault))?;
         self.rules
             .limits
             .check_n(text.len())

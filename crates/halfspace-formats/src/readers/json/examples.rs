@@ -1,5 +1,6 @@
 //! Visitors of a JSON list of examples, which pass each value straight to the sample builder.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -8,7 +9,10 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use crate::building::sample_builder::SampleBuilder;
 use crate::classes::{LABEL, check_digits};
 use crate::error::{Fault, FormatErrorKind, Place};
+use crate::options::ParseLimits;
+use crate::readers::json::message;
 use crate::readers::json::scope;
+use crate::vocabulary::name_of;
 
 /// Kind of the examples of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -145,7 +149,37 @@ impl<'de> Visitor<'de> for LabelledExample<'_> {
     }
 }
 
-/// Reads an `x`: a bit string or an array of numbers.
+/// Reads the text of an `x` that names its features, an array or an object. An error has its byte in the text.
+///
+/// # Errors
+/// A fault of the text, of a name or of a value.
+pub(crate) fn read_names(
+    x: &str,
+    limits: &ParseLimits,
+    builder: &mut SampleBuilder,
+) -> Result<(), (usize, Fault)> {
+    let (name, below) = ("", "");
+    let mut json = serde_json::Deserializer::from_str(x);
+    let read = || {
+        X {
+            name,
+            below,
+            builder,
+        }
+        .deserialize(&mut json)
+    };
+    let (read, raised) = scope::within(limits, None, None, read);
+    read.map_err(|error| {
+        let fault = raised.map(|(fault, _)| fault).unwrap_or_else(|| {
+            let message = message(&error);
+            let detail = format!("x is not an array or an object of names: {message}.");
+            Fault::new(FormatErrorKind::Schema, detail)
+        });
+        (error.column().saturating_sub(1), fault)
+    })
+}
+
+/// Reads an `x`: a bit string, an array of numbers, or the names of the active features.
 struct X<'b> {
     /// Name of the form that contains the example.
     name: &'static str,
@@ -176,7 +210,7 @@ impl<'de> Visitor<'de> for X<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a bit string or an array of numbers")
+        f.write_str("a bit string, an array of numbers, or an array or an object of names")
     }
 
     fn visit_str<E: de::Error>(mut self, text: &str) -> Result<(), E> {
@@ -200,7 +234,11 @@ impl<'de> Visitor<'de> for X<'_> {
         let mut index = 0;
         loop {
             let builder = &mut *self.builder;
-            match seq.next_element_seed(ValueReader { builder })? {
+            match seq.next_element_seed(ValueReader {
+                builder,
+                column: None,
+            })? {
+                None if index == 0 => return self.builder.no_names().map_err(scope::raise),
                 None => return Ok(()),
                 Some(true) => self.note_first_real(Some(index)),
                 Some(false) => {}
@@ -208,11 +246,30 @@ impl<'de> Visitor<'de> for X<'_> {
             index += 1;
         }
     }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.builder.no_names().map_err(scope::raise)?;
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            let (builder, column) = (&mut *self.builder, Some(&*name.0));
+            if map.next_value_seed(ValueReader { builder, column })? {
+                let below = format!("/{}", name.0.replace('~', "~0").replace('/', "~1"));
+                let (form, row) = (self.name, self.builder.rows());
+                let pointer = format!("/{form}/examples/{row}{}{below}", self.below);
+                self.builder.note_first_real(Place::Pointer(pointer));
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Reads one value of an array. Returns whether the value made the data real.
+/// A name that borrows from the document unless it has escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Reads one value of an array, or of the member of this name. Returns whether the value made the data real.
 struct ValueReader<'b> {
     builder: &'b mut SampleBuilder,
+    column: Option<&'b str>,
 }
 
 impl<'de> DeserializeSeed<'de> for ValueReader<'_> {
@@ -227,7 +284,10 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number")
+        f.write_str(match self.column {
+            None => "a number or a name",
+            Some(_) => "a number, a text, true, false or null",
+        })
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<bool, E> {
@@ -239,7 +299,33 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<bool, E> {
-        self.builder.value(value).map_err(scope::raise)
+        let read = match self.column {
+            None => self.builder.value(value),
+            Some(name) => self.builder.name(name, value),
+        };
+        read.map_err(scope::raise)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<bool, E> {
+        let read = match self.column {
+            None => self.builder.name(text, 1.0),
+            Some(column) => self.builder.name(&name_of(column, text), 1.0),
+        };
+        read.map_err(scope::raise)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<bool, E> {
+        match self.column {
+            None => Err(E::invalid_type(de::Unexpected::Bool(value), &self)),
+            Some(_) => self.visit_f64(value.into()),
+        }
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<bool, E> {
+        match self.column {
+            None => Err(E::invalid_type(de::Unexpected::Unit, &self)),
+            Some(_) => Ok(false),
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
 //!
-//! Indices start at 1 and ascend. Features that a line leaves out are 0. The labels of new data name the classes, as in
+//! Indices start at 1 and ascend. In place of indices, features may have names in any order, as in `noun w=the:1 caps`;
+//! the first feature of the first line decides, or the option `vocabulary`. The value follows the last colon of a name,
+//! and a name without one has the value 1. Features that a line leaves out are 0.
+//!
+//! The labels of new data name the classes, as in
 //! tables, or one number against all others if the option `positive` names it. A model reads labels by the names of its
 //! classes. Sources: T. Joachims, `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
 //!
@@ -14,7 +18,7 @@ use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sparse_builder::SparseBuilder;
-use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{LabelsColumn, Options};
 use crate::readers::text::lines::{Line, LineReader};
@@ -35,7 +39,19 @@ pub(crate) fn parse(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let labelled = options.labels != Some(LabelsColumn::None);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SparseBuilder::new(&options.limits, options.n, options.values, spool)?;
+    let (mut spool, mut rows) = (Some(spool), None);
+    let mut begin = |is_named: bool| match is_named {
+        false => SparseBuilder::new(
+            &options.limits,
+            options.n,
+            options.values,
+            spool.take().flatten(),
+        ),
+        true => {
+            options.check_no_n()?;
+            SparseBuilder::of_names(&options.limits, options.values, spool.take().flatten())
+        }
+    };
     let scan = labelled
         .then(|| LabelNames::new(options, None))
         .transpose()?;
@@ -56,9 +72,23 @@ pub(crate) fn parse(
         if let Some(number) = blank {
             return Err(blank_line().at(number, 0));
         }
-        let row = read_row(line, start, labelled, labels.as_mut(), &mut builder);
+        let (is_named, builder) = match &mut rows {
+            Some((is_named, builder)) => (*is_named, builder),
+            none => {
+                let is_named =
+                    options.open_vocabulary || names_a_feature(line.text, start, labelled);
+                let builder = begin(is_named).map_err(|fault| fault.at(line.number, start))?;
+                let (_, builder) = none.insert((is_named, builder));
+                (is_named, builder)
+            }
+        };
+        let row = read_row(line, start, labelled, is_named, labels.as_mut(), builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
+    let mut builder = match rows {
+        Some((_, builder)) => builder,
+        None => begin(false)?,
+    };
     let labels = labels.filter(|_| builder.rows() > 0);
     if let (Some(preview), Some(labels)) = (preview, &labels) {
         preview.count_labels(labels);
@@ -81,6 +111,7 @@ fn read_row(
     line: Line<'_>,
     start: usize,
     labelled: bool,
+    is_named: bool,
     labels: Option<&mut LabelNames>,
     builder: &mut SparseBuilder,
 ) -> Result<(), Misplaced> {
@@ -88,18 +119,30 @@ fn read_row(
     let (label, after) = match labelled {
         true => {
             let end = token_end(text, start);
-            let label = read_label(&text[start..end], labels).map_err(|fault| (start, fault))?;
-            (label, end)
+            let label = read_label(&text[start..end], is_named, labels);
+            (label.map_err(|fault| (start, fault))?, end)
         }
         false => (None, start),
     };
-    let last = read_pairs(text, after, line.number, builder)?;
-    let ended = builder.end_row(last, label);
+    let ended = match is_named {
+        true => {
+            read_names(text, after, line.number, builder)?;
+            builder.end_named_row(label)
+        }
+        false => {
+            let last = read_pairs(text, after, line.number, builder)?;
+            builder.end_row(last, label)
+        }
+    };
     ended.map_err(|fault| (start, fault))
 }
 
 /// Reads a label, unless labels are ignored. For new data we know only after all values which of them means +1.
-fn read_label(token: &[u8], labels: Option<&mut LabelNames>) -> Result<Option<u32>, Fault> {
+fn read_label(
+    token: &[u8],
+    is_named: bool,
+    labels: Option<&mut LabelNames>,
+) -> Result<Option<u32>, Fault> {
     if token.contains(&b':') {
         let shown = excerpt(token);
         let detail = format!(
@@ -111,7 +154,7 @@ fn read_label(token: &[u8], labels: Option<&mut LabelNames>) -> Result<Option<u3
     let Some(labels) = labels else {
         return Ok(None);
     };
-    if !labels.is_known() && parse_number(token).is_err() {
+    if !is_named && !labels.is_known() && parse_number(token).is_err() {
         let detail = format!(
             "{} is not a label; labels are numbers, and `labels=none` reads lines without labels.",
             excerpt(token)
@@ -119,6 +162,52 @@ fn read_label(token: &[u8], labels: Option<&mut LabelNames>) -> Result<Option<u3
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
     labels.push(token).map(Some)
+}
+
+/// Whether the first feature of a line has a name in place of an index.
+fn names_a_feature(text: &[u8], start: usize, labelled: bool) -> bool {
+    let after = if labelled {
+        token_end(text, start)
+    } else {
+        start
+    };
+    let at = skip_blanks(text, after);
+    let token = &text[at..token_end(text, at)];
+    let name = memchr::memrchr(b':', token).map_or(token, |colon| &token[..colon]);
+    // `qid` numbers the query of a ranking, and a number is a wrong index.
+    !name.is_empty() && name != b"qid" && parse_number(name).is_err()
+}
+
+/// Reads all names. A `#` begins a comment only where a name could begin.
+fn read_names(
+    text: &[u8],
+    mut at: usize,
+    line: u64,
+    builder: &mut SparseBuilder,
+) -> Result<(), Misplaced> {
+    loop {
+        at = skip_blanks(text, at);
+        if at_end(text, at) {
+            return Ok(());
+        }
+        let start = at;
+        while text.get(at).is_some_and(|&byte| !is_blank(byte)) {
+            at += 1;
+        }
+        let token = &text[start..at];
+        let (name, value) = match memchr::memrchr(b':', token) {
+            Some(colon) => (&token[..colon], &token[colon + 1..]),
+            None => (token, &b"1"[..]),
+        };
+        let value =
+            parse_number(value).map_err(|fault| (at - value.len(), fault.of_value(value)))?;
+        let name = error::name(name).map_err(|fault| (start, fault))?;
+        let became_real = builder.name(name, value);
+        if became_real.map_err(|fault| (start, fault))? {
+            let column = start as u64 + 1;
+            builder.note_first_real(Place::Line { line, column });
+        }
+    }
 }
 
 /// Reads all pairs. Returns the largest index, or 0 without pairs.
@@ -173,7 +262,10 @@ fn check_index(
     }
     let shown = excerpt(&text[start..token_end(text, start)]);
     let (kind, detail) = if digits == 0 || !colon {
-        let detail = format!("{shown} is not a feature; write index:value, with indices from 1.");
+        let detail = format!(
+            "{shown} is not a feature; write index:value, with indices from 1. If features have names, say \
+             `vocabulary=open`."
+        );
         (FormatErrorKind::BadIndex, detail)
     } else if digits > INDEX_DIGITS_MAX {
         let detail = format!(

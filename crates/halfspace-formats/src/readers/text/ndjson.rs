@@ -1,4 +1,5 @@
-//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, a bit string, quoted or bare, or a row of a table.
+//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, a bit string, quoted or bare, or a row of a table. An `x`
+//! is a bit string, an array of numbers, or an array or an object of names.
 //!
 //! All lines of a body are of the same one of these four kinds. A row is an object with one member per column, but an
 //! object with bits or an array in `x` is an example. Blank lines are skipped. You can read a body as a whole, or in
@@ -21,6 +22,7 @@ use crate::numbers::parse_number;
 use crate::options::{FormatOption, Options, ParseLimits, UnlabelledMeans};
 use crate::readers::json;
 use crate::readers::json::depth::{self, DepthCounter};
+use crate::readers::json::examples::read_names;
 use crate::readers::text::lines::{Line, LineReader};
 use crate::stored::spool::Spool;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
@@ -196,8 +198,12 @@ impl ExampleLines {
         let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
         let positive = options.table.positive.as_deref();
         let labels = LabelNames::beside(&options.label_rule, positive)?;
+        let builder = builder.of_kind(options.values)?.of_labels(labels);
         Ok(Self {
-            builder: builder.of_kind(options.values)?.of_labels(labels),
+            builder: match options.open_vocabulary {
+                true => builder.of_names()?,
+                false => builder,
+            },
             first: None,
             limits: options.limits.clone(),
             needs_labels: options.needs_labels(),
@@ -217,7 +223,7 @@ impl ExampleLines {
         }
         let (first, builder) = (&mut self.first, &mut self.builder);
         let read = match line.text[start] {
-            b'{' => read_object(line, first, builder),
+            b'{' => read_object(line, first, &self.limits, builder),
             _ => read_bit_string(line, start, first, builder),
         };
         read.map_err(|misplaced| {
@@ -476,6 +482,7 @@ fn give_bits(
 fn read_object(
     line: Line<'_>,
     first: &mut Option<LineKind>,
+    limits: &ParseLimits,
     builder: &mut SampleBuilder,
 ) -> Result<(), Misplaced> {
     let parsed = serde_json::from_slice::<Example<'_>>(line.text);
@@ -488,7 +495,20 @@ fn read_object(
     let start = line.text.len() - line.text.trim_ascii_start().len();
     check_kind(first, kind).map_err(|fault| (start, fault))?;
     let x = offset(example.x);
-    read_x(example.x.get().as_bytes(), x, line.number, builder)?;
+    match example.x.get().as_bytes() {
+        [b'[', items @ .., b']'] if !items.trim_ascii_start().starts_with(b"\"") => {
+            read_numbers(items, x + 1, line.number, builder)?;
+        }
+        [b'"', bits @ .., b'"'] => give_bits(bits, x + 1, line.number, builder)?,
+        [b'[' | b'{', ..] => read_named(example.x.get(), x, line.number, limits, builder)?,
+        other => {
+            let shown = excerpt(other);
+            let detail = format!(
+                "x is {shown}; it must be a bit string, an array of numbers, or an array or an object of names."
+            );
+            return Err((x, Fault::new(FormatErrorKind::Schema, detail)));
+        }
+    }
     let label = match example.y {
         Some(raw) => read_y(raw.get(), builder).map_err(|fault| (offset(raw), fault))?,
         None => None,
@@ -506,34 +526,46 @@ fn json_fault(error: &serde_json::Error) -> Misplaced {
     (error.column().saturating_sub(1), Fault::new(kind, detail))
 }
 
-/// Reads `x`, which is valid JSON and starts at byte `start` of its line.
-fn read_x(x: &[u8], start: usize, line: u64, builder: &mut SampleBuilder) -> Result<(), Misplaced> {
-    match x {
-        [b'"', bits @ .., b'"'] => give_bits(bits, start + 1, line, builder),
-        [b'[', items @ .., b']'] => {
-            let mut at = start + 1;
-            if items.trim_ascii().is_empty() {
-                return Ok(());
-            }
-            for item in items.split(|&byte| byte == b',') {
-                let value = item.trim_ascii_start();
-                let place = at + item.len() - value.len();
-                let became_real =
-                    read_item(value.trim_ascii_end(), builder).map_err(|fault| (place, fault))?;
-                if became_real {
-                    let column = place as u64 + 1;
-                    builder.note_first_real(Place::Line { line, column });
-                }
-                at += item.len() + 1;
-            }
-            Ok(())
-        }
-        _ => {
-            let shown = excerpt(x);
-            let detail = format!("x is {shown}; it must be a bit string or an array of numbers.");
-            Err((start, Fault::new(FormatErrorKind::Schema, detail)))
-        }
+/// Reads an array of numbers, whose items start at byte `start` of their line.
+fn read_numbers(
+    items: &[u8],
+    start: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let mut at = start;
+    if items.trim_ascii().is_empty() {
+        return builder.no_names().map_err(|fault| (start, fault));
     }
+    for item in items.split(|&byte| byte == b',') {
+        let value = item.trim_ascii_start();
+        let place = at + item.len() - value.len();
+        let became_real =
+            read_item(value.trim_ascii_end(), builder).map_err(|fault| (place, fault))?;
+        if became_real {
+            let column = place as u64 + 1;
+            builder.note_first_real(Place::Line { line, column });
+        }
+        at += item.len() + 1;
+    }
+    Ok(())
+}
+
+/// Reads an `x` that names its features and starts at byte `start` of its line.
+fn read_named(
+    x: &str,
+    start: usize,
+    line: u64,
+    limits: &ParseLimits,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let was_real = builder.has_real_names();
+    read_names(x, limits, builder).map_err(|(at, fault)| (start + at, fault))?;
+    if builder.has_real_names() && !was_real {
+        let column = start as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(())
 }
 
 fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {

@@ -1,6 +1,7 @@
 //! Writer of examples as text, which the readers of the line formats read back as the same data.
 //!
-//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if it means -1. CSV
+//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if it means -1. They
+//! write features with names as lists of the names, or as objects if there are values other than 1. CSV
 //! and LIBSVM write the label first. For the label, CSV writes the name of the class. The others write 1 or -1 where
 //! these can only mean the labels themselves, and otherwise the name, except that LIBSVM writes the codes if there
 //! are more than two classes.
@@ -21,6 +22,7 @@ use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use crate::building::label_names::label_name;
 use crate::classes::Classes;
+use crate::vocabulary::Vocabulary;
 
 /// Format of written examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +43,12 @@ impl TextFormat {
 }
 
 /// Writes examples as text, or returns `None` if it would be longer than `bytes_max`. JSON text is the items of a
-/// list without its brackets. Without `classes` the labels are 1 and -1.
+/// list without its brackets. Without `classes` the labels are 1 and -1. Only JSON and NDJSON write the names of a
+/// vocabulary.
 pub fn write_examples(
     data: &Data,
     classes: Option<&Classes>,
+    vocabulary: Option<&Vocabulary>,
     zero_bit_value: i8,
     format: TextFormat,
     bytes_max: u64,
@@ -60,7 +64,10 @@ pub fn write_examples(
         let values = match data.features() {
             Features::Boolean(matrix) => Values::Bits(matrix.row(row), zero_bit_value),
             Features::Real(matrix) => Values::Real(matrix.row(row)),
-            Features::Sparse(matrix) => Values::Sparse(matrix.row(row), matrix.n(), zero_bit_value),
+            Features::Sparse(matrix) => match vocabulary {
+                Some(vocabulary) => Values::Named(matrix.row(row), vocabulary),
+                None => Values::Sparse(matrix.row(row), matrix.n(), zero_bit_value),
+            },
         };
         // Writing to a string does not fail.
         let _ = match format {
@@ -138,6 +145,8 @@ enum Values<'a> {
     Real(&'a [f64]),
     /// A sparse row, its number of features, and the value of a 0 bit if the row is Boolean.
     Sparse(SparseRow<'a>, usize, i8),
+    /// A sparse row whose features have names.
+    Named(SparseRow<'a>, &'a Vocabulary),
 }
 
 impl Values<'_> {
@@ -146,6 +155,7 @@ impl Values<'_> {
             Self::Bits(bits, _) => bits.n(),
             Self::Real(values) => values.len(),
             Self::Sparse(_, n, _) => *n,
+            Self::Named(_, vocabulary) => vocabulary.len(),
         }
     }
 
@@ -155,6 +165,10 @@ impl Values<'_> {
             Self::Bits(bits, _) if bits.get(j) => return text.write_str("1"),
             Self::Bits(_, zero) => return write!(text, "{zero}"),
             Self::Real(values) => values[j],
+            Self::Named(row, _) => row
+                .entries()
+                .find(|(id, _)| *id == j)
+                .map_or(0.0, |(_, value)| value),
             Self::Sparse(row, _, zero) => match (row.ids.binary_search(&(j as u32)), row.values) {
                 (Ok(_), None) => return text.write_str("1"),
                 (Err(_), None) => return write!(text, "{zero}"),
@@ -177,7 +191,7 @@ impl Values<'_> {
             }
             Self::Bits(bits, _) => Box::new((0..bits.n()).filter(|&j| bits.get(j))),
             Self::Real(values) => Box::new((0..values.len()).filter(|&j| values[j] != 0.0)),
-            Self::Sparse(row, ..) => {
+            Self::Sparse(row, ..) | Self::Named(row, _) => {
                 let active = row.entries().filter(|(_, value)| *value != 0.0);
                 Box::new(active.map(|(j, _)| j))
             }
@@ -193,6 +207,7 @@ fn push_object(
 ) -> std::fmt::Result {
     text.push_str("{\"x\":");
     match values {
+        Values::Named(row, vocabulary) => push_names(text, *row, vocabulary)?,
         Values::Bits(bits, 0) => write!(text, "\"{}\"", bits.to_bit_string())?,
         Values::Sparse(row @ SparseRow { values: None, .. }, n, 0) => {
             let mut words = vec![0; words_for(*n)];
@@ -212,6 +227,30 @@ fn push_object(
         write!(text, ",\"y\":{label}")?;
     }
     write!(text, "}}{end}")
+}
+
+/// Writes the names of the active features, with values unless the row is Boolean.
+fn push_names(text: &mut String, row: SparseRow<'_>, vocabulary: &Vocabulary) -> std::fmt::Result {
+    let named = |(id, value): (usize, f64)| (vocabulary.name(id as u32).unwrap_or_default(), value);
+    let names = row.entries().map(named);
+    let [open, close] = if row.values.is_some() {
+        ['{', '}']
+    } else {
+        ['[', ']']
+    };
+    text.push(open);
+    for (at, (name, value)) in names.enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        write!(text, "{}", serde_json::Value::from(name))?;
+        // Stored values are finite.
+        if let (Some(_), Some(number)) = (row.values, Number::from_f64(value)) {
+            write!(text, ":{number}")?;
+        }
+    }
+    text.push(close);
+    Ok(())
 }
 
 fn push_csv(text: &mut String, values: &Values, label: Option<&str>) -> std::fmt::Result {
@@ -271,7 +310,8 @@ mod tests {
         for body in BODIES {
             let parsed = read(Format::Ndjson, body, &Options::default());
             let zero = parsed.zero_bit_value as i8;
-            let write = |format| write_examples(&parsed.data, None, zero, format, 1 << 20).unwrap();
+            let write =
+                |format| write_examples(&parsed.data, None, None, zero, format, 1 << 20).unwrap();
             assert_eq!(write(TextFormat::Ndjson), body);
             let labelled = parsed.data.labels().are_given();
             let options = Options {
@@ -314,17 +354,32 @@ mod tests {
                 (TextFormat::Ndjson, Format::Ndjson),
                 (TextFormat::Libsvm, Format::Libsvm),
             ] {
-                let text = write_examples(&page, Some(&classes), 0, written, 1 << 20).unwrap();
+                let text =
+                    write_examples(&page, Some(&classes), None, 0, written, 1 << 20).unwrap();
                 assert_eq!(read(format, &text, &options).data, page, "{text}");
             }
         }
         let rest = Classes::new(None, "2".to_owned());
-        let text =
-            write_examples(&parsed.data, Some(&rest), 0, TextFormat::Libsvm, 1 << 20).unwrap();
+        let text = write_examples(
+            &parsed.data,
+            Some(&rest),
+            None,
+            0,
+            TextFormat::Libsvm,
+            1 << 20,
+        )
+        .unwrap();
         assert!(text.contains("not_2"), "{text}");
         let words = Classes::new(Some("no".to_owned()), "yes".to_owned());
-        let text =
-            write_examples(&parsed.data, Some(&words), 0, TextFormat::Ndjson, 1 << 20).unwrap();
+        let text = write_examples(
+            &parsed.data,
+            Some(&words),
+            None,
+            0,
+            TextFormat::Ndjson,
+            1 << 20,
+        )
+        .unwrap();
         assert!(text.starts_with("{\"x\":\"10\",\"y\":1}\n"), "{text}");
     }
 
@@ -335,7 +390,8 @@ mod tests {
             ..Options::default()
         };
         let parsed = read(Format::Ndjson, "\"10\"\n\"11\"\n", &options);
-        let write = |bytes_max| write_examples(&parsed.data, None, 0, TextFormat::Csv, bytes_max);
+        let write =
+            |bytes_max| write_examples(&parsed.data, None, None, 0, TextFormat::Csv, bytes_max);
         assert_eq!(write(8).as_deref(), Some("1,0\n1,1\n"));
         assert_eq!(write(7), None);
     }

@@ -1,0 +1,76 @@
+//! Rows whose features have names in place of numbers. The first name of a body decides that all features have names.
+
+use crate::building::sparse_builder::SparseBuilder;
+use crate::error::{Fault, FormatErrorKind};
+
+use super::SampleBuilder;
+
+impl SampleBuilder {
+    /// Lets features have names, before the first row.
+    ///
+    /// # Errors
+    /// When n is fixed.
+    pub(crate) fn of_names(mut self) -> Result<Self, Fault> {
+        self.named()?;
+        Ok(self)
+    }
+
+    /// Reads an example that lists nothing. As the first one it decides that features have names, because rows of
+    /// values are not empty.
+    ///
+    /// # Errors
+    /// None, but the end of the row refuses it where rows have values.
+    pub(crate) fn no_names(&mut self) -> Result<(), Fault> {
+        if self.rows() == 0 && self.row.filled == 0 && self.rules.fixed_n.is_none() {
+            self.named()?;
+        }
+        Ok(())
+    }
+
+    /// Adds the feature of a name to the row. Returns whether the value made the data real.
+    ///
+    /// # Errors
+    /// When other features have no names, or as for [`SparseBuilder::name`].
+    pub(crate) fn name(&mut self, name: &str, value: f64) -> Result<bool, Fault> {
+        self.named()?.name(name, value)
+    }
+
+    /// Whether features have names and values other than 1.
+    pub(crate) fn has_real_names(&self) -> bool {
+        self.named.as_ref().is_some_and(|named| named.is_real())
+    }
+
+    fn named(&mut self) -> Result<&mut SparseBuilder, Fault> {
+        if self.named.is_none() {
+            if let Some(n) = self.rules.fixed_n {
+                let detail = format!(
+                    "Features with names have no fixed number; leave names out, or the option n = {n}."
+                );
+                return Err(Fault::new(FormatErrorKind::BadOption, detail));
+            }
+            if self.rows() > 0 || self.row.filled > 0 {
+                let detail = "The example names its features, but the values before it have no names; write all \
+                              examples in one form.";
+                return Err(Fault::new(FormatErrorKind::MixedLines, detail));
+            }
+        }
+        let (limits, kind, store) = (&self.rules.limits, self.rules.kind, &mut self.store);
+        match &mut self.named {
+            Some(named) => Ok(named),
+            none => {
+                let named = SparseBuilder::of_names(limits, kind, store.take_spool())?;
+                Ok(none.insert(Box::new(named)))
+            }
+        }
+    }
+
+    /// Checks that a value without a name may follow.
+    #[inline]
+    pub(super) fn check_unnamed(&self) -> Result<(), Fault> {
+        if self.named.is_none() {
+            return Ok(());
+        }
+        let detail = "The value has no name, but features have names; write x as a list or an object of names.";
+        Err(Fault::new(FormatErrorKind::MixedLines, detail))
+    }
+}

@@ -1,0 +1,304 @@
+//! The names of features that nobody lists in advance: an example is the set of the names that are active in it.
+//!
+//! The ids of the names of data are their places in the order of the bytes. So neither the order of names in a line nor
+//! that of the lines changes them, and every list of weights has this order.
+//!
+//! Where a text stands in a column, the name is `column=value`.
+//!
+//! `string-interner` keeps the names in one text and finds them by a hash table. Clients choose the names, so the table
+//! has keys of its own.
+
+use std::hash::RandomState;
+
+use halfspace_core::bits::SparseMatrix;
+use halfspace_core::learners::sample::data::{Data, Features};
+use halfspace_core::memory::{self, NoMemory};
+use string_interner::backend::StringBackend;
+use string_interner::symbol::SymbolU32;
+use string_interner::{StringInterner, Symbol};
+
+use crate::error::{Fault, FormatErrorKind, excerpt};
+
+/// The most bytes of a name.
+pub const NAME_BYTES_MAX: usize = 1024;
+
+/// Bytes of a name besides its text: where it ends, its place in the hash table, and a free place beside it.
+const PLACE_BYTES: usize = 24;
+
+/// Bytes of the length of a name in the stored form.
+const LENGTH_BYTES: usize = 2;
+
+/// Distinct names with the ids 0, 1, 2 and so on. Names are only added.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    names: StringInterner<StringBackend<SymbolU32>, RandomState>,
+    text_bytes: usize,
+}
+
+impl Default for Vocabulary {
+    fn default() -> Self {
+        Self {
+            names: StringInterner::new(),
+            text_bytes: 0,
+        }
+    }
+}
+
+impl PartialEq for Vocabulary {
+    fn eq(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
+}
+
+impl Vocabulary {
+    /// The vocabulary of these names in their order, or `None` if one occurs twice or is no name.
+    pub fn of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
+        let mut vocabulary = Self::default();
+        for (id, name) in names.into_iter().enumerate() {
+            if check(name).is_err() || vocabulary.add(name) as usize != id {
+                return None;
+            }
+        }
+        Some(vocabulary)
+    }
+
+    /// The number of names.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is no name.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The bytes of the names in memory.
+    pub fn bytes(&self) -> u64 {
+        (self.text_bytes + PLACE_BYTES * self.len()) as u64
+    }
+
+    /// The bytes of the names in the stored form.
+    pub fn stored_bytes(&self) -> u64 {
+        (self.text_bytes + LENGTH_BYTES * self.len()) as u64
+    }
+
+    /// The id of a name, if it has one.
+    pub fn id(&self, name: &str) -> Option<u32> {
+        self.names.get(name).map(|symbol| symbol.to_usize() as u32)
+    }
+
+    /// The id of a name, which is new if the name is.
+    pub(crate) fn add(&mut self, name: &str) -> u32 {
+        let before = self.len();
+        let id = self.names.get_or_intern(name).to_usize();
+        if id == before {
+            self.text_bytes += name.len();
+        }
+        id as u32
+    }
+
+    /// The name of an id.
+    pub fn name(&self, id: u32) -> Option<&str> {
+        self.names.resolve(SymbolU32::try_from_usize(id as usize)?)
+    }
+
+    /// The names in the order of their ids.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|(_, name)| name)
+    }
+
+    /// The same names in the order of their bytes, and their new ids.
+    pub(crate) fn sorted(&self) -> (Self, Renumbering) {
+        let mut names: Vec<&str> = self.names().collect();
+        names.sort_unstable();
+        let sorted = Self::of_names(names).expect("distinct names");
+        let renumbering = sorted.renumbering(self);
+        (sorted, renumbering)
+    }
+
+    /// The ids of the names of other data in place of their own. A name that is unknown here gets an id from
+    /// [`Self::len`] on.
+    pub fn renumbering(&self, given: &Self) -> Renumbering {
+        let mut next = self.len() as u32;
+        let ids = given.names().map(|name| {
+            self.id(name).unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            })
+        });
+        Renumbering {
+            ids: ids.collect(),
+            // Examples without any name have one feature.
+            n: (next as usize).max(1),
+        }
+    }
+
+    /// The stored form, which the digest covers too: for each name the number of its bytes in 2 bytes, little-endian,
+    /// and the bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.stored_bytes() as usize);
+        for name in self.names() {
+            bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the bytes of [`Self::to_bytes`].
+    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let mut names = Vec::new();
+        while let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() {
+            let name;
+            (name, bytes) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+            names.push(str::from_utf8(name).ok()?);
+        }
+        bytes.is_empty().then(|| Self::of_names(names)).flatten()
+    }
+}
+
+/// The name of the feature that a text in a column stands for: `column=value`. A `\\` before each `=` and `\\` of the
+/// column tells where the column ends, so that no two pairs have one name.
+pub(crate) fn name_of(column: &str, value: &str) -> String {
+    let mut name = String::with_capacity(column.len() + 1 + value.len());
+    for character in column.chars() {
+        if matches!(character, '=' | '\\') {
+            name.push('\\');
+        }
+        name.push(character);
+    }
+    name.push('=');
+    name + value
+}
+
+/// Checks that a text can be a name.
+///
+/// # Errors
+/// An empty or a long text.
+pub(crate) fn check(name: &str) -> Result<(), Fault> {
+    let detail = match name.len() {
+        1..=NAME_BYTES_MAX => return Ok(()),
+        0 => "The name of a feature is empty; it has at least one character.".to_owned(),
+        length => format!(
+            "The name {} has {length} bytes; a name has at most {NAME_BYTES_MAX}.",
+            excerpt(name.as_bytes())
+        ),
+    };
+    Err(Fault::new(FormatErrorKind::BadName, detail))
+}
+
+/// The ids that features get in place of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renumbering {
+    /// The new id of each id.
+    ids: Vec<u32>,
+    /// The number of features afterwards.
+    n: usize,
+}
+
+impl Renumbering {
+    /// The number of features afterwards.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The same ids among `n` features, of which there must be at least as many.
+    pub(crate) fn among(self, n: usize) -> Self {
+        Self {
+            n: n.max(self.n),
+            ..self
+        }
+    }
+
+    /// The examples with the new ids. Only sparse rows have names.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub fn of(&self, data: &Data) -> Result<Data, NoMemory> {
+        let Features::Sparse(rows) = data.features() else {
+            return Ok(data.clone());
+        };
+        let features = Features::Sparse(self.of_rows(rows)?);
+        Ok(Data::new(features, data.labels().clone()))
+    }
+
+    /// The rows with the new ids.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn of_rows(&self, rows: &SparseMatrix) -> Result<SparseMatrix, NoMemory> {
+        memory::need(rows.bytes())?;
+        let mut renumbered = SparseMatrix::new(self.n, rows.is_real());
+        let mut entries = Vec::new();
+        for row in (0..rows.rows()).map(|row| rows.row(row)) {
+            entries.clear();
+            entries.extend(row.entries().map(|(id, value)| (self.ids[id], value)));
+            entries.sort_unstable_by_key(|entry| entry.0);
+            entries
+                .iter()
+                .for_each(|&(id, value)| renumbered.push(id, value));
+            renumbered.end_row();
+        }
+        Ok(renumbered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfspace_core::bits::SparseRow;
+    use halfspace_core::learners::sample::data::Labels;
+
+    fn vocabulary(names: &[&str]) -> Vocabulary {
+        Vocabulary::of_names(names.iter().copied()).expect("names")
+    }
+
+    #[test]
+    fn vocabulary_survives_its_stored_form() {
+        for names in [
+            &[][..],
+            &["w=the"],
+            &["b", "a", "é", "w\u{0}=", "\u{10ffff}"],
+        ] {
+            let own = vocabulary(names);
+            let bytes = own.to_bytes();
+            assert_eq!(bytes.len() as u64, own.stored_bytes());
+            let again = Vocabulary::from_bytes(&bytes).expect("the stored form");
+            assert_eq!(again, own);
+            assert_eq!(again.names().collect::<Vec<_>>(), names);
+            if let Some((_, less)) = bytes.split_last() {
+                assert_eq!(Vocabulary::from_bytes(less), None);
+            }
+        }
+        assert_eq!(Vocabulary::of_names(["a", "a"]), None);
+        assert_eq!(Vocabulary::of_names([""]), None);
+    }
+
+    #[test]
+    fn unknown_names_get_ids_after_the_known_ones() {
+        let (own, given) = (
+            vocabulary(&["a", "b", "c"]),
+            vocabulary(&["x", "c", "a", "y"]),
+        );
+        let new = own.renumbering(&given);
+        assert_eq!((new.ids.as_slice(), new.n()), (&[3, 2, 0, 4][..], 5));
+        let mut rows = SparseMatrix::new(4, true);
+        rows.push_row(SparseRow {
+            ids: &[0, 1, 2],
+            values: Some(&[1.0, 2.0, 3.0]),
+        });
+        rows.push_row(SparseRow {
+            ids: &[],
+            values: Some(&[]),
+        });
+        let data = Data::new(Features::Sparse(rows), Labels::Unlabelled);
+        let Features::Sparse(rows) = new.of(&data).expect("memory").features().clone() else {
+            panic!("sparse rows");
+        };
+        assert_eq!(rows.n(), 5);
+        assert_eq!(rows.row(0).ids, [0, 2, 3]);
+        assert_eq!(rows.row(0).values, Some(&[3.0, 2.0, 1.0][..]));
+        let (sorted, new) = given.sorted();
+        assert_eq!(sorted.names().collect::<Vec<_>>(), ["a", "c", "x", "y"]);
+        assert_eq!(new.ids, [2, 1, 0, 3]);
+    }
+}

@@ -59,6 +59,11 @@ pub struct Limits {
     /// A block of 64 rows of bits then takes 8 MiB.
     #[arg(skip = N_MAX)]
     pub n_max: u64,
+    /// Distinct names of the features of examples that name them.
+    ///
+    /// A model has a weight for each name, and each class of a committee has its own.
+    #[arg(skip = FORMATS.names_max as u64)]
+    pub names_max: u64,
     /// Classes that the labels of new data may name.
     ///
     /// A training has a hypothesis for each class, and shows every example to all of them.
@@ -419,6 +424,7 @@ impl Limits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         halfspace_formats::ParseLimits {
             n_max: whole(self.n_max),
+            names_max: whole(self.names_max),
             line_bytes_max: whole(self.line_bytes_max),
             state_bytes_max: self.state_bytes_max,
             state_limit_name: "state_bytes_max",

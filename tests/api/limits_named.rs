@@ -72,6 +72,10 @@ async fn too_large(limit: &str) -> Option<Answer> {
             let body: String = lines.collect();
             service.post_as(&path, LIBSVM, body).await
         }
+        "names_max" => {
+            let service = with(|limits| limits.names_max = 2).await;
+            trained(&service, LIBSVM, "1 a b\n-1 c\n").await
+        }
         "n_max" => trained(&Service::start().await, LIBSVM, "1 1048577:1\n").await,
         "decompression_ratio_max" => {
             let headers = [("content-type", CSV), ("content-encoding", "gzip")];

@@ -211,9 +211,7 @@ async fn a_dataset_of_names_is_stored_listed_trained_on_and_evaluated() {
     assert_eq!(dataset["features"], Value::Null);
     let id = dataset["id"].as_str().unwrap();
     let listed = service
-        .get(&format!(
-            "/v1/datasets/{id}/examples?limit=2&format=ndjson"
-        ))
+        .get(&format!("/v1/datasets/{id}/examples?limit=2&format=ndjson"))
         .await;
     assert_eq!(listed.expect(200).text(), ndjson(&all[..2], false));
     let page = service

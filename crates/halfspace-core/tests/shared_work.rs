@@ -239,13 +239,15 @@ fn sparse(n: usize, examples: usize) -> Data {
     Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
-/// Above 16,384 features, helpers score fewer rows ahead than the maximum, and a number that is no power of two.
+/// Above 16,384 features, which is 2^14, helpers score fewer rows ahead than the maximum, and a number that is no power
+/// of two.
 #[test]
-fn kernel_learners_run_at_every_n_around_a_power_of_two() {
+fn kernel_learners_run_at_n_around_a_power_of_two() {
     let kernels = CATALOGUE
         .iter()
         .filter(|entry| entry.name.starts_with("kernel"));
-    for (entry, shift) in kernels.flat_map(|entry| (6..=20).map(move |shift| (entry, shift))) {
+    let shifts = [6, 10, 13, 14, 15, 20];
+    for (entry, shift) in kernels.flat_map(|entry| shifts.map(move |shift| (entry, shift))) {
         for n in [(1_usize << shift) - 1, 1 << shift, (1 << shift) + 1] {
             // More rows than helpers score ahead.
             let rows = (1 << 19) / n.div_ceil(64);

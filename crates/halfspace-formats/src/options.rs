@@ -215,7 +215,7 @@ impl Options {
             None => Ok(()),
             Some(n) => {
                 let detail = format!(
-                    "Features with names have no fixed number; leave names out, or the option n = {n}."
+                    "The features have names, but n = {n} of them are expected; leave n out, or write bits or numbers."
                 );
                 Err(Fault::new(FormatErrorKind::BadOption, detail))
             }

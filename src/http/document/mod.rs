@@ -219,6 +219,7 @@ fn complete_parameters(operation: &mut Value) {
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
             // Clients would send a default, and formats without packed bits refuse the parameter.
             Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
+            Some("vocabulary") => json!({"type": "string", "enum": ["auto", "open"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),
             Some("missing") => json!({"type": "string", "enum": ["value", "drop", "refuse"]}),

@@ -153,18 +153,22 @@ impl DataOptions {
     ) -> Result<Options, Problem> {
         if let Some(source) = self.encoding {
             let (names, n) = source.found(app, owner, &at).await?;
-            if let Some(given) = self.options.n.filter(|&given| given != n) {
+            let is_open = names.is_open();
+            if let Some(given) = self.options.n.filter(|&given| given != n && !is_open) {
                 let detail =
                     format!("The encoding has n = {n}, but the examples must have n = {given}.");
                 return Err(Problem::at(Code::WRONG_DATA, at(detail)));
             }
-            self.options.n = Some(n);
+            match is_open {
+                true => self.options.open_vocabulary = true,
+                false => self.options.n = Some(n),
+            }
             // A stated value of +1 begins new classes, and a model or session has its own.
             if self.options.label_rule == LabelRule::New && self.options.table.positive.is_none() {
                 let classes = names.classes.clone();
                 self.options.label_rule = classes.map_or(LabelRule::New, LabelRule::Of);
             }
-            if names.table.is_none() && names.classes.is_none() {
+            if names.table.is_none() && names.classes.is_none() && !is_open {
                 return Err(no_encoding(at));
             }
             self.options.table.numbers_only &= names.table.is_none();

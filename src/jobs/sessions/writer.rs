@@ -215,6 +215,10 @@ fn named<'a>(
 ) -> Result<(Cow<'a, Data>, Option<Classes>), TaskError> {
     let given = Names::of_classes(parsed.classes.clone());
     let own = &live.record.spec.names;
+    if parsed.vocabulary.is_some() {
+        own.check_features(&Names::of(parsed))
+            .map_err(TaskError::WrongData)?;
+    }
     let joined = match &given.classes {
         Some(given) if live.record.spec.open => {
             Some(joined(own.classes.as_ref(), given, live.record.spec.n)?)

@@ -806,6 +806,11 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
 
     table: TableEncoding | None = None
 
+    vocabulary: VocabularyKind
+    """Whether the features are fixed. With `open` an example is a set of names, `n` is the number of names so far, and
+    the examples list them.
+    """
+
 
 class DatasetItem(Struct, kw_only=True, omit_defaults=True):
     """A dataset in a list."""
@@ -1138,7 +1143,7 @@ class ExampleItem(Struct, kw_only=True, omit_defaults=True):
     """An example."""
 
     x: ExampleFeatures
-    """A bit string or a list of numbers."""
+    """A bit string, a list of numbers, or names."""
 
     y: ExampleLabel | None = None
     """The label. Absent if the examples have no labels."""
@@ -2800,6 +2805,11 @@ class Model(Struct, kw_only=True, omit_defaults=True):
     updates: int
     """Mistakes that changed the hypothesis."""
 
+    vocabulary: VocabularyKind | None = None
+    """Whether the features are fixed; `fixed` when absent. With `open` they have the names in `features`, in the order
+    of the bytes, whatever their length. A name that is not among them has the first weight of the learner.
+    """
+
     warm_start: ModelId | None = None
     """The initial model of a warm start. The model may have been deleted."""
 
@@ -2858,6 +2868,11 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
 
     updates: int
     """Mistakes that changed the hypothesis."""
+
+    vocabulary: VocabularyKind | None = None
+    """Whether the features are fixed; `fixed` when absent. With `open` they have the names in `features`, in the order
+    of the bytes, whatever their length. A name that is not among them has the first weight of the learner.
+    """
 
     warm_start: ModelId | None = None
     """The initial model of a warm start. The model may have been deleted."""
@@ -2934,6 +2949,9 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
 
     updates: int
     """Mistakes that changed the hypothesis."""
+
+    vocabulary: VocabularyKind | None = None
+    """Whether the features are fixed; `fixed` when absent."""
 
     warm_start: ModelId | None = None
 
@@ -3123,6 +3141,9 @@ class Predictions(Struct, kw_only=True, omit_defaults=True):
 
     table: TableEncoding | None = None
     """The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long."""
+
+    unseen: list[int] | None = None
+    """How many names of each example the model has never seen. Absent unless the model reads names."""
 
 
 class Preview(Struct, kw_only=True, omit_defaults=True):
@@ -4104,6 +4125,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     unknown: str | None = None
 
+    vocabulary: str | None = None
+
 
 class TableEncoding(Struct, kw_only=True, omit_defaults=True):
     """How the columns of a table became features and labels."""
@@ -4660,7 +4683,7 @@ DatasetId: TypeAlias = str
 Datatype: TypeAlias = Literal["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64"]
 """Datatype of the elements of a tensor."""
 
-ExampleFeatures: TypeAlias = str | list[float]
+ExampleFeatures: TypeAlias = str | list[float] | list[str] | dict[str, float]
 """The features of an example."""
 
 ExampleLabel: TypeAlias = Union[int, str]
@@ -4672,9 +4695,9 @@ ExperimentRequest: TypeAlias = Union[CertificateCoverageExperimentRequest, False
 ExperimentSpec: TypeAlias = Union[CertificateCoverageExperiment, FalseStopRateExperiment, MistakeBoundSweepExperiment, SampleComplexityExperiment, SeparableFractionExperiment]
 """An experiment and its parameters. Missing parameters take their defaults."""
 
-Features: TypeAlias = str | list[float]
-"""The features of an example: a bit string, or a list of numbers. Numbers that are all 0/1 or all -1/1 are Boolean;
-other numbers are real
+Features: TypeAlias = str | list[float | str] | dict[str, float | str | bool | None]
+"""The features of an example: a bit string, a list of numbers, or names. Numbers that are all 0/1 or all -1/1 are
+Boolean; other numbers are real
 """
 
 HalfSpaceAssume: TypeAlias = Literal["independent", "uniform-positive", "reflected"]
@@ -4778,6 +4801,9 @@ TermWeight: TypeAlias = Union[float, str]
 """The weight of a term."""
 
 Timestamp: TypeAlias = str
+
+VocabularyKind: TypeAlias = Literal["fixed", "open"]
+"""Whether the features of data are fixed."""
 
 WaitsFor: TypeAlias = Literal["about-to-start", "back-off", "memory", "newer-worker", "no-worker", "other-jobs", "storage-full", "worker"]
 """The reason why a queued job does not run yet."""

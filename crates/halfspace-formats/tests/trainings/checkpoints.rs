@@ -367,7 +367,7 @@ fn stored(data: &Data) -> StoredExamples {
         window_bytes: 1,
     };
     let source = Box::new(Bytes::from(bytes));
-    StoredExamples::open(source, digest(data, None), least, StopFlag::default()).unwrap()
+    StoredExamples::open(source, digest(data, None, None), least, StopFlag::default()).unwrap()
 }
 
 /// Whether the task can run on this input. Each learner must run on some input.

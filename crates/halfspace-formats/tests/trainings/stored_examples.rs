@@ -46,7 +46,7 @@ fn blob(data: &Data) -> Vec<u8> {
 
 fn opened(source: impl ReadAt + 'static, data: &Data, buffers: Buffers) -> StoredExamples {
     let stop = StopFlag::default();
-    StoredExamples::open(Box::new(source), digest(data, None), buffers, stop).unwrap()
+    StoredExamples::open(Box::new(source), digest(data, None, None), buffers, stop).unwrap()
 }
 
 fn stored(data: &Data, buffers: Buffers) -> StoredExamples {

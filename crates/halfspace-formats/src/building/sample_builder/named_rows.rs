@@ -44,7 +44,7 @@ impl SampleBuilder {
         if self.named.is_none() {
             if let Some(n) = self.rules.fixed_n {
                 let detail = format!(
-                    "Features with names have no fixed number; leave names out, or the option n = {n}."
+                    "The features have names, but n = {n} of them are expected; leave n out, or write bits or numbers."
                 );
                 return Err(Fault::new(FormatErrorKind::BadOption, detail));
             }

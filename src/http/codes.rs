@@ -53,7 +53,8 @@ codes! {
         "LIBSVM indices go from 1 to n, those of sparse ARFF rows from 0 to n - 1. The indices of a line or row must \
          ascend strictly."
     BAD_NAME "bad-name" 400 "A name of a feature cannot be read"
-        "A name has 1 to 1024 bytes of UTF-8. An example gives each name once, or each time with the same value."
+        "A name has 1 to 1024 bytes of UTF-8. An example gives each name once, or each time with the same value, and \
+         either all features have names or none."
     UNSUPPORTED "unsupported" 400 "The body uses an unsupported feature of its format"
         "The error names the unsupported feature and the supported alternatives."
     BAD_OPTION "bad-option" 400 "An option does not fit the format"

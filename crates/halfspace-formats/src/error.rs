@@ -98,7 +98,8 @@ pub enum FormatErrorKind {
     BadIndex,
     /// Sparse indices do not ascend.
     IndexOrder,
-    /// The name of a feature is empty, too long, or occurs twice in an example with different values.
+    /// The name of a feature is empty, too long, or occurs twice in an example with different values, or only some
+    /// features have names.
     BadName,
     /// Base64 cannot be decoded.
     BadBase64,

@@ -36,7 +36,8 @@ pub struct Learner {
     /// The concept that the learner learns, with its most important property.
     learns: &'static str,
     /// Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean
-    /// features; `real` means that the learner also accepts real-valued features.
+    /// features; `real` means that the learner also accepts real-valued features, and `names` that features may have
+    /// names, which may be new in any example.
     data: Vec<&'static str>,
     /// Numbers that the two bits stand for: -1 and +1 if `signed`, 0 and 1 if `unsigned`.
     reading: &'static str,
@@ -148,6 +149,7 @@ impl Learner {
             (entry.data.half_space, "half-space"),
             (entry.data.labelled, "labelled"),
             (entry.data.real, "real"),
+            (entry.data.names.is_some(), "names"),
         ];
         Self {
             name: entry.name,

@@ -20,11 +20,12 @@ use crate::service::skipped;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pages with scripts, and the number of their scripts.
-const SCRIPTED: [(&str, usize); 8] = [
+const SCRIPTED: [(&str, usize); 9] = [
     ("README.md", 3),
     ("docs/tutorial.md", 24),
     ("docs/how-to/certificates.md", 5),
     ("docs/how-to/explain-a-model.md", 3),
+    ("docs/how-to/names.md", 3),
     ("docs/how-to/sessions.md", 5),
     ("docs/how-to/sweeps.md", 5),
     ("docs/how-to/programs.md", 2),

@@ -246,7 +246,8 @@ fn data(kinds: DataKinds) -> String {
     } else {
         "Boolean"
     };
-    format!("{labels}; {features}")
+    let names = if kinds.names.is_some() { "; names" } else { "" };
+    format!("{labels}; {features}{names}")
 }
 
 fn parameter(parameter: &Parameter) -> String {

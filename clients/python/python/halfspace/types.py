@@ -1930,7 +1930,8 @@ class Learner(Struct, kw_only=True, omit_defaults=True):
 
     data: list[str]
     """Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean features;
-    `real` means that the learner also accepts real-valued features.
+    `real` means that the learner also accepts real-valued features, and `names` that features may have names, which
+    may be new in any example.
     """
 
     default_stop: DefaultStop
@@ -2143,6 +2144,12 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Characters per name.
 
     A name stands on one line of lists and figures.
+    """
+
+    names_max: int
+    """Distinct names of the features of examples that name them.
+
+    A model has a weight for each name, and each class of a committee has its own.
     """
 
     parts_request_bytes_max: int
@@ -2416,6 +2423,12 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Characters per name.
 
     A name stands on one line of lists and figures.
+    """
+
+    names_max: int
+    """Distinct names of the features of examples that name them.
+
+    A model has a weight for each name, and each class of a committee has its own.
     """
 
     parts_request_bytes_max: int

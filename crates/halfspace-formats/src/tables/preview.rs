@@ -22,6 +22,9 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::cell::DecimalMark;
 use crate::encoding::options::{Numbers, TableOptions};
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
+use crate::stored::header::BlocksError;
+use crate::stored::parts::RowsPart;
+use crate::vocabulary::Vocabulary;
 
 /// The largest number of columns of a preview, without the label column.
 pub const PREVIEW_COLUMNS_MAX: usize = 1000;
@@ -421,6 +424,16 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let given = parsed.feature_names.as_deref().unwrap_or_default();
     let is_labelled = header.labels.is_labelled();
     let label = is_labelled.then(|| label_name(given));
+    if let Some(vocabulary) = parsed.vocabulary.clone() {
+        let rows = named_rows(parsed, &vocabulary, rows_max);
+        let names = label.into_iter().chain(["x".to_owned()]).collect();
+        return Ok(Previewed {
+            names,
+            rows,
+            ..Previewed::default()
+        });
+    }
+    let classes = parsed.class_names();
     let feature = |at: usize| match given.get(at) {
         Some(name) => shown(name.as_bytes()),
         None => format!("x{}", at + 1),
@@ -429,14 +442,66 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let rows = parsed
         .data
         .first_rows(parsed.zero_bit_value, rows_max, |values, label| {
-            let label = label.map(|code| if code == 1 { "1" } else { "-1" });
+            let label = label.map(|code| label_text(classes.as_deref(), code));
             let values = values[..count].iter().map(|&value| number(value));
-            label.map(str::to_owned).into_iter().chain(values).collect()
+            label.into_iter().chain(values).collect()
         })?;
     Ok(Previewed {
         names,
         rows,
         ..Previewed::default()
+    })
+}
+
+/// The label and the names of each of the first examples. An example stands in one cell.
+fn named_rows(
+    parsed: &mut Parsed<ParsedRows>,
+    vocabulary: &Vocabulary,
+    rows_max: usize,
+) -> Vec<Vec<String>> {
+    let (classes, mut rows) = (parsed.class_names(), Vec::new());
+    let feature = |(id, value): (usize, f64)| {
+        let name = vocabulary.name(id as u32).unwrap_or_default();
+        match value {
+            1.0 => name.to_owned(),
+            _ => format!("{name}: {}", number(value)),
+        }
+    };
+    // The error ends the pass once there are enough rows. A spool that cannot be read shows fewer.
+    let _ = parsed.data.for_each_part(|part| {
+        let RowsPart::Sparse(block, labels) = part else {
+            return Ok(());
+        };
+        for row in 0..block.rows() {
+            if rows.len() == rows_max {
+                return Err(BlocksError::Trailing);
+            }
+            let names: Vec<String> = block
+                .row(row)
+                .entries()
+                .take(PREVIEW_COLUMNS_MAX)
+                .map(feature)
+                .collect();
+            let label = labels
+                .as_ref()
+                .map(|codes| label_text(classes.as_deref(), codes.get(row)));
+            rows.push(
+                label
+                    .into_iter()
+                    .chain([shown(names.join(", ").as_bytes())])
+                    .collect(),
+            );
+        }
+        Ok(())
+    });
+    rows
+}
+
+/// The name of a class, or the label itself without names.
+fn label_text(classes: Option<&[String]>, code: u32) -> String {
+    let sign = || if code == 1 { "1" } else { "-1" }.to_owned();
+    classes.map_or_else(sign, |names| {
+        names.get(code as usize).cloned().unwrap_or_default()
     })
 }
 

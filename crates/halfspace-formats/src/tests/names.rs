@@ -157,7 +157,7 @@ fn faults_of_names_have_their_place() {
         (
             Format::Ndjson,
             "{\"x\":[\"a\",1]}".to_owned(),
-            FormatErrorKind::MixedLines,
+            FormatErrorKind::BadName,
             11,
         ),
         (
@@ -226,7 +226,7 @@ fn names_and_values_are_not_mixed() {
         "{\"x\":[0.5]}\n{\"x\":{\"a\":1}}\n",
     ] {
         let error = parse(Format::Ndjson, body.as_bytes(), &Options::default()).expect_err(body);
-        assert_eq!(error.kind, FormatErrorKind::MixedLines, "{error}");
+        assert_eq!(error.kind, FormatErrorKind::BadName, "{error}");
         assert!(
             matches!(error.place, Some(Place::Line { line: 2, .. })),
             "{error}"

@@ -51,7 +51,7 @@ impl SampleBuilder {
             if self.rows() > 0 || self.row.filled > 0 {
                 let detail = "The example names its features, but the values before it have no names; write all \
                               examples in one form.";
-                return Err(Fault::new(FormatErrorKind::MixedLines, detail));
+                return Err(Fault::new(FormatErrorKind::BadName, detail));
             }
         }
         let (limits, kind, store) = (&self.rules.limits, self.rules.kind, &mut self.store);
@@ -71,6 +71,6 @@ impl SampleBuilder {
             return Ok(());
         }
         let detail = "The value has no name, but features have names; write x as a list or an object of names.";
-        Err(Fault::new(FormatErrorKind::MixedLines, detail))
+        Err(Fault::new(FormatErrorKind::BadName, detail))
     }
 }

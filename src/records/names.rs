@@ -29,21 +29,13 @@ pub struct Names {
 
 /// What features are called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "WrittenNames", into = "WrittenNames")]
+#[serde(rename_all = "kebab-case")]
 pub enum FeatureNames {
     /// One name for each of a fixed number of features.
     Listed(Vec<String>),
     /// The names of a vocabulary, to which other data may add. They are stored with the examples or the model and not
     /// with the other names, so `None` says only that there are some.
-    Open(Option<Arc<Vocabulary>>),
-}
-
-/// The stored form of [`FeatureNames`].
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum WrittenNames {
-    Listed(Vec<String>),
-    Open(VocabularyKind),
+    Open(#[serde(skip)] Option<Arc<Vocabulary>>),
 }
 
 /// Whether the features of data are fixed.
@@ -60,24 +52,6 @@ pub enum VocabularyKind {
 impl VocabularyKind {
     pub fn is_fixed(&self) -> bool {
         *self == Self::Fixed
-    }
-}
-
-impl From<WrittenNames> for FeatureNames {
-    fn from(written: WrittenNames) -> Self {
-        match written {
-            WrittenNames::Listed(names) => Self::Listed(names),
-            WrittenNames::Open(_) => Self::Open(None),
-        }
-    }
-}
-
-impl From<FeatureNames> for WrittenNames {
-    fn from(names: FeatureNames) -> Self {
-        match names {
-            FeatureNames::Listed(names) => Self::Listed(names),
-            FeatureNames::Open(_) => Self::Open(VocabularyKind::Open),
-        }
     }
 }
 
@@ -335,7 +309,7 @@ mod tests {
         assert_eq!(open.check_features(&open), Ok(()));
         assert!(open.check_features(&own).is_err() && own.check_features(&open).is_err());
         let written = serde_json::to_string(&open).unwrap();
-        assert_eq!(written, r#"{"features":"open"}"#);
+        assert_eq!(written, r#"{"features":{"open":[]}}"#);
         assert_eq!(serde_json::from_str::<Names>(&written).unwrap(), open);
     }
 

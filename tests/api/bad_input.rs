@@ -306,8 +306,8 @@ fn data_in_jobs() -> Vec<Case> {
             "a value that is text",
             perceptron(real(json!(["1", 1]))),
             400,
-            "schema",
-            Pointer("/train/data/labelled/examples/0/x/0"),
+            "bad-name",
+            Pointer("/train/data/labelled/examples/0/x/1"),
         ),
         Case(
             "a value that is null",

@@ -310,8 +310,8 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
             "monotone",
         ),
         ("winnow/train?params.negated_literals=true", "false"),
-        ("sbpi/train?", "winnow"),
-        ("directed-drift/train?", "winnow"),
+        ("sbpi/train?", "take names"),
+        ("directed-drift/train?", "take names"),
     ] {
         let (_, text) = problem(&format!("/v1/learners/{learner}"), 422, NDJSON, body).await;
         assert!(text.contains(told), "{learner}: {text}");

@@ -63,6 +63,15 @@ pub enum ExampleLabel {
     Name(String),
 }
 
+/// A number or a name.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "as for the example")]
+pub enum ExampleValue {
+    Number(f64),
+    Name(String),
+}
+
 /// The features of an example.
 #[derive(ToSchema)]
 #[serde(untagged)]
@@ -70,10 +79,8 @@ pub enum ExampleLabel {
 pub enum ExampleFeatures {
     /// One character per feature, if a 0 bit was sent as 0.
     Bits(String),
-    /// One number per feature: -1 or 1, or a real number.
-    Numbers(Vec<f64>),
-    /// The names of the active features of an open vocabulary.
-    Names(Vec<String>),
+    /// One number per feature: -1 or 1, or a real number. Of an open vocabulary, the names of the active features.
+    List(Vec<ExampleValue>),
     /// The names of active features with their values, unless all values are 1.
     NamedNumbers(BTreeMap<String, f64>),
 }
@@ -181,8 +188,8 @@ pub async fn list_dataset_examples(
 }
 
 /// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each value
-/// takes at least one byte, except for the zeros that LIBSVM omits: such a page holds no more values than stored bits. A
-/// page of names holds no more of them than stored bytes.
+/// takes at least one byte, except for the zeros that LIBSVM omits: such a page holds no more values than stored bits.
+/// A page of names holds no more of them than stored bytes.
 fn page_limit(
     app: &App,
     dataset: &DatasetSummary,

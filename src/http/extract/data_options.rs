@@ -59,8 +59,8 @@ pub struct DataParameters {
     bit_order: Option<String>,
     /// Features per example. Octets need this number.
     n: Option<u64>,
-    /// Whether features have names, which may be new in any example: `open`, or `auto` (the default), for which the first
-    /// example decides. For NDJSON, JSON and LIBSVM; with `open` the indices of LIBSVM are names too.
+    /// Whether features have names, which may be new in any example: `open`, or `auto` (the default), for which the
+    /// first example decides. For NDJSON, JSON and LIBSVM; with `open` the indices of LIBSVM are names too.
     vocabulary: Option<String>,
 }
 

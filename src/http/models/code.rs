@@ -100,8 +100,8 @@ pub async fn get_model_code(
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
     if model.names.is_open() {
-        let detail = "A program reads a fixed number of features, and the features of this model are names, which may be \
-                      new. The model file has the weights.";
+        let detail = "A program reads a fixed number of features, and the features of this model are names, which may \
+                      be new. The model file has the weights.";
         return Err(Problem::new(Code::INEXPRESSIBLE, detail));
     }
     let work = move |_: &_| {

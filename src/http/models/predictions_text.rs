@@ -128,8 +128,8 @@ pub struct PredictionsText {
     table: Option<String>,
 }
 
-/// Appends the prediction of one example as a line. `unseen` is the number of its names that the model does not know, if
-/// features have names.
+/// Appends the prediction of one example as a line. `unseen` is the number of its names that the model does not know,
+/// if features have names.
 pub fn push_line(
     text: &mut Vec<u8>,
     decision: &Decision,

@@ -112,8 +112,8 @@ impl TaskData {
         }
     }
 
-    /// Gives features the ids that a model with the names `own` gives to their names. Returns the examples of a request,
-    /// whose names are `given`, in place of the sample, which is stored as it was sent.
+    /// Gives features the ids that a model with the names `own` gives to their names. Returns the examples of a
+    /// request, whose names are `given`, in place of the sample, which is stored as it was sent.
     ///
     /// # Errors
     /// When there is no memory for the examples.

@@ -4696,11 +4696,11 @@ DatasetId: TypeAlias = str
 Datatype: TypeAlias = Literal["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64"]
 """Datatype of the elements of a tensor."""
 
-ExampleFeatures: TypeAlias = str | list[float] | list[str] | dict[str, float]
-"""The features of an example."""
-
 ExampleLabel: TypeAlias = Union[int, str]
 """The label of an example."""
+
+ExampleValue: TypeAlias = Union[float, str]
+"""A number or a name."""
 
 ExperimentRequest: TypeAlias = Union[CertificateCoverageExperimentRequest, FalseStopRateExperimentRequest, MistakeBoundSweepExperimentRequest, SampleComplexityExperimentRequest, SeparableFractionExperimentRequest]
 """An experiment, its parameters and its seed"""
@@ -4820,3 +4820,6 @@ VocabularyKind: TypeAlias = Literal["fixed", "open"]
 
 WaitsFor: TypeAlias = Literal["about-to-start", "back-off", "memory", "newer-worker", "no-worker", "other-jobs", "storage-full", "worker"]
 """The reason why a queued job does not run yet."""
+
+ExampleFeatures: TypeAlias = str | list[ExampleValue] | dict[str, float]
+"""The features of an example."""

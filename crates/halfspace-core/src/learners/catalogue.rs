@@ -39,13 +39,6 @@ pub fn find(name: &str) -> Option<&'static LearnerEntry> {
     CATALOGUE.iter().copied().find(|entry| entry.name == name)
 }
 
-/// The names of the learners that learn from features with names.
-pub fn of_names() -> String {
-    let learners = CATALOGUE.iter().filter(|entry| entry.data.names.is_some());
-    let names: Vec<&str> = learners.map(|entry| entry.name).collect();
-    names.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,8 +39,8 @@ pub enum Misfit {
 }
 
 /// Checks that a hypothesis can decide on the examples. With real weights it also accepts Boolean ones, because real
-/// examples may happen to contain only zeros and ones. If features have names (`is_named`), sparse examples may have more
-/// of them than the hypothesis knows.
+/// examples may happen to contain only zeros and ones. If features have names (`is_named`), sparse examples may have
+/// more of them than the hypothesis knows.
 ///
 /// # Errors
 /// The reason why the hypothesis cannot decide on the examples.

@@ -35,6 +35,7 @@ const PACKAGES: [(&str, &[&str]); 3] = [
             "numbers",
             "cell",
             "classes",
+            "vocabulary",
             "encoding",
             "stored",
             "options",

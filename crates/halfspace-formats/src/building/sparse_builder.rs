@@ -51,6 +51,8 @@ pub(crate) struct SparseBuilder {
 struct NamedRow {
     vocabulary: Vocabulary,
     row: Vec<(u32, f64)>,
+    /// Whether the request says that features have names, so that no example needs one.
+    are_stated: bool,
 }
 
 impl SparseBuilder {
@@ -83,7 +85,8 @@ impl SparseBuilder {
         })
     }
 
-    /// Makes a builder of rows whose features have names. `kind` is as for [`Self::new`].
+    /// Makes a builder of rows whose features have names, as the request says or the examples. `kind` is as for
+    /// [`Self::new`].
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -91,13 +94,17 @@ impl SparseBuilder {
         limits: &ParseLimits,
         kind: Option<RowsKind>,
         spool: Option<Spool>,
+        are_stated: bool,
     ) -> Result<Self, Fault> {
         let limits = ParseLimits {
             n_max: limits.names_max,
             ..limits.clone()
         };
         Ok(Self {
-            names: Some(NamedRow::default()),
+            names: Some(NamedRow {
+                are_stated,
+                ..NamedRow::default()
+            }),
             ..Self::new(&limits, None, kind, spool)?
         })
     }
@@ -116,7 +123,9 @@ impl SparseBuilder {
             self.rules.check_real()?;
             self.is_real = true;
         }
-        if let Some(NamedRow { vocabulary, row }) = &mut self.names
+        if let Some(NamedRow {
+            vocabulary, row, ..
+        }) = &mut self.names
             && value != 0.0
         {
             row.push((vocabulary.add(name), value));
@@ -311,7 +320,7 @@ impl SparseBuilder {
         mut self,
         unlabelled: UnlabelledMeans,
     ) -> Result<Parsed<ParsedRows>, Fault> {
-        if self.names.is_some() {
+        if self.names.as_ref().is_some_and(|names| names.are_stated) {
             // Examples without any name have one feature, which has no name yet.
             self.rules.n = self.rules.n.max(1);
         }

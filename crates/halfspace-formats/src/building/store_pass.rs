@@ -49,8 +49,8 @@ pub(crate) struct StorePass<W> {
 }
 
 impl<W: Write> StorePass<W> {
-    /// Writes the header, which says whether features have names. Repetitions are counted if there are at most `examples_max` examples. The pass takes the
-    /// memory of [`storing_bytes`].
+    /// Writes the header, which says whether features have names. Repetitions are counted if there are at most
+    /// `examples_max` examples. The pass takes the memory of [`storing_bytes`].
     ///
     /// # Errors
     /// When the target cannot be written.
@@ -84,8 +84,8 @@ impl<W: Write> StorePass<W> {
         self.blocks.push(part)
     }
 
-    /// Writes the classes of labelled rows and the names of features, flushes the target and returns the facts about the
-    /// examples.
+    /// Writes the classes of labelled rows and the names of features, flushes the target and returns the facts about
+    /// the examples.
     ///
     /// # Errors
     /// When the target cannot be written.

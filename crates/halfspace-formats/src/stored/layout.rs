@@ -417,8 +417,8 @@ impl Layout {
         self.block_offset(index)?.checked_add(bytes)
     }
 
-    /// The bytes of the stored data with the header, without the names of features. `None` above 64 bits or if the index
-    /// was not read. Classes are counted only if they were read.
+    /// The bytes of the stored data with the header, without the names of features. `None` above 64 bits or if the
+    /// index was not read. Classes are counted only if they were read.
     pub fn stored_bytes(&self) -> Option<u64> {
         let blocks = self.block_end(self.blocks() - 1)?;
         let names = self

@@ -189,7 +189,8 @@ fn bad_libsvm_is_refused_at_its_place() {
             ("1 3:1 3:1\n", FormatErrorKind::IndexOrder, Some(at(1, 7))),
             ("1 -3:1\n", FormatErrorKind::BadIndex, Some(at(1, 3))),
             ("1 0:1\n", FormatErrorKind::BadIndex, Some(at(1, 3))),
-            ("1 x:1\n", FormatErrorKind::BadIndex, Some(at(1, 3))),
+            ("1 1:1 x:1\n", FormatErrorKind::BadIndex, Some(at(1, 7))),
+            ("1 qid:1 1:1\n", FormatErrorKind::BadIndex, Some(at(1, 3))),
             ("1 7\n", FormatErrorKind::BadIndex, Some(at(1, 3))),
             ("1 qid:3 1:1\n", FormatErrorKind::BadIndex, Some(at(1, 3))),
             (
@@ -307,7 +308,7 @@ fn bad_ndjson_is_refused_at_its_place() {
             ("", Kind::EmptyData, None),
             ("\n \r\n", Kind::EmptyData, None),
             ("\"\"\n", Kind::EmptyData, Some(at(1, 2))),
-            ("{\"x\":[]}\n", Kind::EmptyData, Some(at(1, 6))),
+            ("{\"x\":[]}\n", Kind::EmptyData, None),
             ("1011\n101\n", Kind::UnequalLength, Some(at(2, 1))),
             (
                 "{\"x\":[1,0]}\n{\"x\":[1,0,1]}",

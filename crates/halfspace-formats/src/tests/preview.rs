@@ -400,7 +400,7 @@ fn preview_of_data_without_a_table_shows_examples() {
     assert_eq!(shown["names"], json!(["label", "x1", "x2", "x3"]));
     assert_eq!(
         shown["rows"],
-        json!([["-1", "0.5", "0", "1"], ["1", "0", "-2e300", "0"]])
+        json!([["3", "0.5", "0", "1"], ["5", "0", "-2e300", "0"]])
     );
     assert_eq!(
         (&shown["columns"], &shown["header"]),

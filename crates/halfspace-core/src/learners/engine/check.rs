@@ -1,6 +1,5 @@
 //! The checks of a task before it runs: data, stop conditions, hold-out, memory and parameters.
 
-use crate::learners::catalogue;
 use crate::learners::engine::committee::Multiclass;
 use crate::learners::engine::holdout::HeldOut;
 use crate::learners::engine::input::{Input, TaskError};
@@ -157,8 +156,8 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
     let name = entry.name;
     if task.names && entry.data.names.is_none() {
         let detail = format!(
-            "{name} needs the number of features, and features with names have none; these learners take names: {}",
-            catalogue::of_names()
+            "{name} needs the number of features, and features with names have none; the list of learners says which \
+             ones take names"
         );
         return Err(TaskError::WrongData(detail));
     }

@@ -12,7 +12,7 @@
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
-//! | `theta` | 2^n; 4 (2^a - 1) for names | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `theta` | 2^n; for names 4 (2^a - 1) | the threshold, a plain decimal above 0, or a string that is exact |
 //! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
 //!
 //! ```

@@ -205,17 +205,43 @@ impl Winnow {
 }
 
 impl Winnow {
-    /// The bound that is withheld because of theta.
-    fn too_small(&self, active: u64) -> Bound {
-        Bound {
-            theorem: OVER_NAMES,
-            mistakes_at_most: None,
+    /// The bound for a disjunction of so many features, without a verdict.
+    ///
+    /// # Errors
+    /// The bound that is withheld because theta is too small for names.
+    fn stated(&self, relevant: f64) -> Result<Bound, Bound> {
+        let (base, theta) = (self.weights.base(), self.weights.theta());
+        let (alpha, ln_theta) = (base.value(), theta.ln());
+        let bound = |theorem, value: f64| Bound {
+            theorem,
+            mistakes_at_most: value.is_finite().then_some(value),
             log2_mistakes_at_most: None,
             respected: None,
-            detail: Some(format!(
-                "assumption not met: theta must exceed a alpha/(alpha-1), with a = {active} active features in an example"
-            )),
-        }
+            detail: None,
+        };
+        let Some(active) = self.active_max else {
+            let features = self.weights.exponents().len() as f64;
+            let value = winnow_bound::mistakes_by_logarithm(alpha, ln_theta, features, relevant);
+            return Ok(Bound {
+                // N / theta is the term that leaves the range of f64. The other term is negligible beside it.
+                log2_mistakes_at_most: (!value.is_finite()).then(|| {
+                    let factor = alpha / (alpha - 1.0);
+                    libm::log2(factor * features) - ln_theta / core::f64::consts::LN_2
+                }),
+                ..bound(ENTRY.guarantee.theorem, value)
+            });
+        };
+        let value = winnow_bound::mistakes_over_names(alpha, ln_theta, active as f64, relevant);
+        value.map(|value| bound(OVER_NAMES, value)).ok_or_else(|| {
+            let detail = format!(
+                "assumption not met: theta must exceed a alpha/(alpha-1), where a = {active} features of an example \
+                 are active"
+            );
+            Bound {
+                detail: Some(detail),
+                ..bound(OVER_NAMES, f64::INFINITY)
+            }
+        })
     }
 }
 
@@ -278,39 +304,11 @@ impl Rule for Winnow {
         let Some(relevant) = self.relevant else {
             return Ok(None);
         };
-        let (base, theta) = (self.weights.base(), self.weights.theta());
-        let features = self.weights.exponents().len() as f64;
-        let (alpha, ln_theta) = (base.value(), theta.ln());
-        let relevant_features = relevant as f64;
-        let (theorem, value) = match self.active_max {
-            None => {
-                let value = winnow_bound::mistakes_by_logarithm(
-                    alpha,
-                    ln_theta,
-                    features,
-                    relevant_features,
-                );
-                (ENTRY.guarantee.theorem, value)
-            }
-            Some(active) => {
-                let over = winnow_bound::mistakes_over_names;
-                match over(alpha, ln_theta, active as f64, relevant_features) {
-                    Some(value) => (OVER_NAMES, value),
-                    None => return Ok(Some(self.too_small(active))),
-                }
-            }
+        let bound = match self.stated(relevant as f64) {
+            Ok(bound) => bound,
+            Err(withheld) => return Ok(Some(withheld)),
         };
-        let bound = Bound {
-            theorem,
-            mistakes_at_most: value.is_finite().then_some(value),
-            // N / theta is the term that leaves the range of f64. The other term is negligible beside it.
-            log2_mistakes_at_most: (!value.is_finite()).then(|| {
-                let factor = base.value() / (base.value() - 1.0);
-                libm::log2(factor * features) - theta.ln() / core::f64::consts::LN_2
-            }),
-            respected: None,
-            detail: None,
-        };
+        let value = bound.mistakes_at_most.unwrap_or(f64::INFINITY);
         let unmet = |why: String| Bound {
             detail: Some(format!("assumption not met: {why}")),
             ..bound.clone()

@@ -10,15 +10,19 @@
 
 use crate::learners::engine::bound::on_whole_numbers;
 
+/// A share of theta below which a difference of such shares may be rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// The bound for features with names, whose number is not known: if every example has at most a = `active_max` active
-/// features and theta > a alpha / (alpha - 1), at most `k (1 + log_alpha theta) (1 + ((alpha - 1) theta + a) / ((1 - 1 /
-/// alpha) theta - a))` mistakes. None if theta is smaller.
+/// features and theta > a alpha / (alpha - 1), at most
+/// `k (1 + log_alpha theta) (1 + ((alpha - 1) theta + a) / ((1 - 1 / alpha) theta - a))` mistakes. None if theta is
+/// smaller.
 ///
-/// Proof idea: a feature has a stored weight once it was active in a mistake. The sum of the stored weights starts at 0.
-/// A promotion adds less than (alpha - 1) theta, and at most 1 for each feature that it stores, of which there are at
-/// most a. A demotion removes at least (1 - 1 / alpha) theta and adds at most a in the same way. The sum is never
-/// negative, so there are at most as many demotions per promotion as the fraction says, and a relevant feature is
-/// promoted at most 1 + log_alpha theta times and never demoted.
+/// Proof idea: a feature has a stored weight once it was active in a mistake, and the sum of the stored weights starts
+/// at 0. A promotion adds less than (alpha - 1) theta, and 1 for each feature that it stores, of which there are at
+/// most a. A demotion removes at least (1 - 1 / alpha) theta and adds at most a in the same way. The sum is never negative,
+/// so the fraction bounds the demotions per promotion. A relevant feature is never demoted, and promoted at most
+/// 1 + log_alpha theta times.
 pub fn mistakes_over_names(
     alpha: f64,
     ln_theta: f64,
@@ -27,7 +31,7 @@ pub fn mistakes_over_names(
 ) -> Option<f64> {
     let share = libm::exp(libm::log(active_max) - ln_theta);
     let removed = 1.0 - 1.0 / alpha - share;
-    (removed > 0.0).then(|| {
+    (removed > ROUNDING).then(|| {
         let promotions = relevant * (1.0 + ln_theta.max(0.0) / libm::log(alpha));
         on_whole_numbers(promotions * (1.0 + (alpha - 1.0 + share) / removed))
     })

@@ -11,7 +11,7 @@ impl SampleBuilder {
     /// # Errors
     /// When n is fixed.
     pub(crate) fn of_names(mut self) -> Result<Self, Fault> {
-        self.named()?;
+        self.named(true)?;
         Ok(self)
     }
 
@@ -22,7 +22,7 @@ impl SampleBuilder {
     /// None, but the end of the row refuses it where rows have values.
     pub(crate) fn no_names(&mut self) -> Result<(), Fault> {
         if self.rows() == 0 && self.row.filled == 0 && self.rules.fixed_n.is_none() {
-            self.named()?;
+            self.named(false)?;
         }
         Ok(())
     }
@@ -32,7 +32,7 @@ impl SampleBuilder {
     /// # Errors
     /// When other features have no names, or as for [`SparseBuilder::name`].
     pub(crate) fn name(&mut self, name: &str, value: f64) -> Result<bool, Fault> {
-        self.named()?.name(name, value)
+        self.named(false)?.name(name, value)
     }
 
     /// Whether features have names and values other than 1.
@@ -40,7 +40,7 @@ impl SampleBuilder {
         self.named.as_ref().is_some_and(|named| named.is_real())
     }
 
-    fn named(&mut self) -> Result<&mut SparseBuilder, Fault> {
+    fn named(&mut self, are_stated: bool) -> Result<&mut SparseBuilder, Fault> {
         if self.named.is_none() {
             if let Some(n) = self.rules.fixed_n {
                 let detail = format!(
@@ -58,7 +58,7 @@ impl SampleBuilder {
         match &mut self.named {
             Some(named) => Ok(named),
             none => {
-                let named = SparseBuilder::of_names(limits, kind, store.take_spool())?;
+                let named = SparseBuilder::of_names(limits, kind, store.take_spool(), are_stated)?;
                 Ok(none.insert(Box::new(named)))
             }
         }

@@ -49,7 +49,12 @@ pub(crate) fn parse(
         ),
         true => {
             options.check_no_n()?;
-            SparseBuilder::of_names(&options.limits, options.values, spool.take().flatten())
+            SparseBuilder::of_names(
+                &options.limits,
+                options.values,
+                spool.take().flatten(),
+                options.open_vocabulary,
+            )
         }
     };
     let scan = labelled
@@ -77,7 +82,7 @@ pub(crate) fn parse(
             none => {
                 let is_named =
                     options.open_vocabulary || names_a_feature(line.text, start, labelled);
-                let builder = begin(is_named).map_err(|fault| fault.at(line.number, start))?;
+                let builder = begin(is_named)?;
                 let (_, builder) = none.insert((is_named, builder));
                 (is_named, builder)
             }

@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(open.check_features(&open), Ok(()));
         assert!(open.check_features(&own).is_err() && own.check_features(&open).is_err());
         let written = serde_json::to_string(&open).unwrap();
-        assert_eq!(written, r#"{"features":{"open":[]}}"#);
+        assert_eq!(written, r#"{"features":"open"}"#);
         assert_eq!(serde_json::from_str::<Names>(&written).unwrap(), open);
     }
 

@@ -113,7 +113,6 @@ async fn request_that_the_schema_refuses_is_refused_by_the_service() {
         ("/train/seed", json!(-1)),
         ("/train/colour", json!(1)),
         ("/train/data", json!({"half_space": {"examples": []}})),
-        ("/train/data", json!({"half_space": {"examples": ["12"]}})),
         (
             "/train/data",
             json!({"half_space": {"examples": ["1"]}, "unlabelled": {"examples": ["1"]}}),

@@ -14,7 +14,7 @@ class OpenapiGenerator {
     }
 
     static LabelledExample example(String x, int y) {
-        return new LabelledExample().x(new Features(x)).y(y);
+        return new LabelledExample().x(x).y(y);
     }
 
     static Predictions predict(ModelsApi models, String model, Data data) throws ApiException {
@@ -43,7 +43,7 @@ class OpenapiGenerator {
         check(hypothesis.getWeights().size() == 3 && result.getMistakes() > 0, result);
         check(result.getTermination().getReason().equals("converged"), result);
 
-        UnlabelledData rows = new UnlabelledData().examples(List.of(new Features("100"), new Features("001")));
+        UnlabelledData rows = new UnlabelledData().examples(List.of("100", "001"));
         Predictions answer = predict(models, result.getModel(), new Data().unlabelled(rows));
         check(answer.getPredictions().equals(List.of(1, -1)), answer);
 

@@ -17,8 +17,8 @@ func check(holds bool, value any) {
 	}
 }
 
-func bits(text string) client.Features {
-	return client.Features{String: &text}
+func bits(text string) interface{} {
+	return text
 }
 
 func main() {
@@ -49,7 +49,7 @@ func main() {
 	check(hypothesis != nil && len(hypothesis.Weights) == 3, result)
 	check(result.Mistakes > 0 && result.Termination.Reason == "converged", result)
 
-	row := client.Data{Unlabelled: client.NewUnlabelledData([]client.Features{bits("100"), bits("001")})}
+	row := client.Data{Unlabelled: client.NewUnlabelledData([]interface{}{bits("100"), bits("001")})}
 	answer, _, err := service.ModelsAPI.PredictModel(ctx, *result.Model.Get()).Data(row).Execute()
 	check(err == nil && answer.Predictions[0] == 1 && answer.Predictions[1] == -1, answer)
 

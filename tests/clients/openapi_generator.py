@@ -11,7 +11,7 @@ configuration = halfspace.Configuration(host=sys.argv[1])
 with halfspace.ApiClient(configuration) as client:
     jobs, models = halfspace.JobsApi(client), halfspace.ModelsApi(client)
     examples = [
-        halfspace.LabelledExample(x=halfspace.Features(x), y=halfspace.Label(y))
+        halfspace.LabelledExample(x=x, y=halfspace.Label(y))
         for x, y in [("110", 1), ("011", 0), ("100", 1), ("001", 0)]
     ]
     perceptron = halfspace.PerceptronLearner(
@@ -30,7 +30,7 @@ with halfspace.ApiClient(configuration) as client:
     assert isinstance(result.hypothesis.actual_instance, halfspace.LinearHypothesis)
     assert result.mistakes > 0 and result.termination.reason == "converged", result
 
-    row = [halfspace.Features([1, 0, 0]), halfspace.Features([0, 0, 1])]
+    row = [[1, 0, 0], [0, 0, 1]]
     rows = halfspace.Data(unlabelled=halfspace.UnlabelledData(examples=row))
     answer = models.predict_model(result.model, rows)
     assert answer.predictions == [1, -1], answer

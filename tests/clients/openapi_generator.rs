@@ -6,12 +6,12 @@ use client::apis::configuration::Configuration;
 use client::apis::models_api::PredictModelError;
 use client::apis::{Error, ResponseContent, jobs_api, models_api};
 use client::models::{
-    Data, Features, HypothesisDocument, JobRequest, JobResult, LabelledData, LabelledExample, LearnerSpec,
+    Data, HypothesisDocument, JobRequest, JobResult, LabelledData, LabelledExample, LearnerSpec,
     PerceptronLearner, Status, TrainRequest, UnlabelledData,
 };
 
-fn bits(text: &str) -> Features {
-    Features::String(text.to_owned())
+fn bits(text: &str) -> serde_json::Value {
+    text.into()
 }
 
 fn main() {

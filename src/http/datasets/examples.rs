@@ -1,13 +1,12 @@
 //! `GET /v1/datasets/{id}/examples`: a page of a dataset, in the format that the client accepts.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_formats::{self, LabelsKind, TextFormat, write_csv_header, write_examples};
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::records::id::DatasetKind;
@@ -45,8 +44,9 @@ pub struct ExamplesQuery {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "a shape: the text is written example by example")]
 pub struct ExampleItem {
-    /// A bit string, a list of numbers, or names.
-    x: ExampleFeatures,
+    /// A bit string if a 0 bit was sent as 0, otherwise a list of numbers. Of an open vocabulary, a list of the names
+    /// of the active features, or an object of them with their values unless all are 1.
+    x: Value,
     /// The label. Absent if the examples have no labels.
     #[schema(nullable = false)]
     y: Option<ExampleLabel>,
@@ -61,28 +61,6 @@ pub enum ExampleLabel {
     Sign(i8),
     /// The name of the class.
     Name(String),
-}
-
-/// A number or a name.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "as for the example")]
-pub enum ExampleValue {
-    Number(f64),
-    Name(String),
-}
-
-/// The features of an example.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "as for the example")]
-pub enum ExampleFeatures {
-    /// One character per feature, if a 0 bit was sent as 0.
-    Bits(String),
-    /// One number per feature: -1 or 1, or a real number. Of an open vocabulary, the names of the active features.
-    List(Vec<ExampleValue>),
-    /// The names of active features with their values, unless all values are 1.
-    NamedNumbers(BTreeMap<String, f64>),
 }
 
 /// A page of the examples of a dataset, in stored order.

@@ -65,17 +65,12 @@ pub fn components() -> Value {
             "oneOf": [{"type": "number", "format": "double"}, {"type": "string"}, {"type": "boolean"}]},
         "UnlabelledData": object("Examples without labels", &["examples"],
             json!({"examples": list("Features")})),
+        // As for a dataset: generated clients would have a type of their own for a text, a list and an object.
         "Features": {
-            "description": "The features of an example: a bit string, a list of numbers, or names. Numbers \
-                            that are all 0/1 or all -1/1 are Boolean; other numbers are real",
-            "oneOf": [
-                {"type": "string", "pattern": "^[01]+$", "maxLength": N_MAX,
-                    "description": "One character per feature; coordinate 1 comes first"},
-                {"type": "array", "items": {"type": ["number", "string"]},
-                    "description": "One number per feature, or the names of the active features in any order"},
-                {"type": "object", "additionalProperties": {"type": ["number", "string", "boolean", "null"]},
-                    "description": "The names of the features with their values. A text is a part of the name: \
-                                    `\"w\": \"the\"` is the feature `w=the`"}]},
+            "description": "The features of an example: a bit string with one character per feature, a list of \
+                            numbers, or names. Numbers that are all 0/1 or all -1/1 are Boolean; other numbers are \
+                            real. Names are a list of the active ones in any order, or an object with their values, \
+                            in which a text is a part of the name: `\"w\": \"the\"` is the feature `w=the`"},
         "PackedData": object("Bits of Boolean examples", &["n", "rows"], json!({
             "n": n,
             "rows": {"type": "string", "contentEncoding": "base64"},

@@ -1142,8 +1142,10 @@ class ExampleAnswers(Struct, kw_only=True, omit_defaults=True):
 class ExampleItem(Struct, kw_only=True, omit_defaults=True):
     """An example."""
 
-    x: ExampleFeatures
-    """A bit string, a list of numbers, or names."""
+    x: Any
+    """A bit string if a 0 bit was sent as 0, otherwise a list of numbers. Of an open vocabulary, a list of the names
+    of the active features, or an object of them with their values unless all are 1.
+    """
 
     y: ExampleLabel | None = None
     """The label. Absent if the examples have no labels."""
@@ -4699,18 +4701,16 @@ Datatype: TypeAlias = Literal["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "IN
 ExampleLabel: TypeAlias = Union[int, str]
 """The label of an example."""
 
-ExampleValue: TypeAlias = Union[float, str]
-"""A number or a name."""
-
 ExperimentRequest: TypeAlias = Union[CertificateCoverageExperimentRequest, FalseStopRateExperimentRequest, MistakeBoundSweepExperimentRequest, SampleComplexityExperimentRequest, SeparableFractionExperimentRequest]
 """An experiment, its parameters and its seed"""
 
 ExperimentSpec: TypeAlias = Union[CertificateCoverageExperiment, FalseStopRateExperiment, MistakeBoundSweepExperiment, SampleComplexityExperiment, SeparableFractionExperiment]
 """An experiment and its parameters. Missing parameters take their defaults."""
 
-Features: TypeAlias = str | list[float | str] | dict[str, float | str | bool | None]
-"""The features of an example: a bit string, a list of numbers, or names. Numbers that are all 0/1 or all -1/1 are
-Boolean; other numbers are real
+Features: TypeAlias = Any
+"""The features of an example: a bit string with one character per feature, a list of numbers, or names. Numbers that
+are all 0/1 or all -1/1 are Boolean; other numbers are real. Names are a list of the active ones in any order, or an
+object with their values, in which a text is a part of the name: `"w": "the"` is the feature `w=the`
 """
 
 HalfSpaceAssume: TypeAlias = Literal["independent", "uniform-positive", "reflected"]
@@ -4820,6 +4820,3 @@ VocabularyKind: TypeAlias = Literal["fixed", "open"]
 
 WaitsFor: TypeAlias = Literal["about-to-start", "back-off", "memory", "newer-worker", "no-worker", "other-jobs", "storage-full", "worker"]
 """The reason why a queued job does not run yet."""
-
-ExampleFeatures: TypeAlias = str | list[ExampleValue] | dict[str, float]
-"""The features of an example."""

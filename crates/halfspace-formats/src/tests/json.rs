@@ -204,7 +204,7 @@ fn bad_json_forms_are_refused_at_their_pointer() {
         (
             r#"{"half_space":{"examples":[[]]}}"#,
             Kind::EmptyData,
-            "/half_space/examples/0",
+            "/half_space",
         ),
         (
             r#"{"half_space":{"examples":["10","1x"]}}"#,
@@ -228,7 +228,7 @@ fn bad_json_forms_are_refused_at_their_pointer() {
         ),
         (
             r#"{"half_space":{"examples":[[1,"1"]]}}"#,
-            Kind::Schema,
+            Kind::BadName,
             "/half_space/examples/0/1",
         ),
         (

@@ -105,7 +105,7 @@ async fn job_fixtures_are_accepted_and_match_the_schema() {
 async fn request_that_the_schema_refuses_is_refused_by_the_service() {
     let service = Service::start().await;
     let good = &fixtures()[0];
-    let spoils: [(&str, Value); 9] = [
+    let spoils: [(&str, Value); 8] = [
         ("/train/learner/name", json!("perceptrom")),
         ("/train/learner/params", json!({"colour": 1})),
         ("/train/stop", json!({"confidence": 1})),

@@ -52,7 +52,7 @@ codes! {
     BAD_INDEX "bad-index" 400 "An index is out of range or out of order"
         "LIBSVM indices go from 1 to n, those of sparse ARFF rows from 0 to n - 1. The indices of a line or row must \
          ascend strictly."
-    BAD_NAME "bad-name" 400 "A name of a feature cannot be read"
+    BAD_NAME "bad-name" 400 "A feature has no valid name, or two values"
         "A name has 1 to 1024 bytes of UTF-8. An example gives each name once, or each time with the same value, and \
          either all features have names or none."
     UNSUPPORTED "unsupported" 400 "The body uses an unsupported feature of its format"

@@ -59,7 +59,7 @@ pub struct Limits {
     /// A block of 64 rows of bits then takes 8 MiB.
     #[arg(skip = N_MAX)]
     pub n_max: u64,
-    /// Distinct names of the features of examples that name them.
+    /// Distinct names of features in a body or a model.
     ///
     /// A model has a weight for each name, and each class of a committee has its own.
     #[arg(skip = FORMATS.names_max as u64)]

@@ -284,12 +284,13 @@ pub struct ModelDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warm_start: Option<ModelId>,
-    /// The names of the features, if the training data had names of at most 1 MiB together.
+    /// The names of the features, if the training data had names of at most 1 MiB together, or an open vocabulary of
+    /// any size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub features: Option<Vec<String>>,
     /// Whether the features are fixed; `fixed` when absent. With `open` they have the names in `features`, in the order
-    /// of the bytes, whatever their length. A name that is not among them has the first weight of the learner.
+    /// of the bytes. A name that is not among them has the first weight of the learner.
     #[serde(default, skip_serializing_if = "VocabularyKind::is_fixed")]
     #[schema(required = false)]
     pub vocabulary: VocabularyKind,

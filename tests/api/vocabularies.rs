@@ -83,6 +83,7 @@ async fn learners_of_names_learn_as_from_columns_and_their_receipts_replay() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
     write("data.ndjson", &body);
+    let mut has_best = false;
     for (own, fixed) in [
         ("perceptron/train?seed=1", "&params.reading=unsigned"),
         (
@@ -115,6 +116,8 @@ async fn learners_of_names_learn_as_from_columns_and_their_receipts_replay() {
         assert_eq!(document["vocabulary"], "open");
         assert_eq!(document["features"], json!(names), "{own}");
         let of_table = trained(&service, &format!("{own}{fixed}"), "text/csv", &table).await;
+        assert_eq!(job["result"]["best"], of_table["result"]["best"], "{own}");
+        has_best |= job["result"].get("best").is_some();
         let (_, of_table) = model_of(&service, &of_table).await;
         assert_eq!(document["hypothesis"], of_table["hypothesis"], "{own}");
         assert_eq!(of_table.get("vocabulary"), None);
@@ -150,6 +153,7 @@ async fn learners_of_names_learn_as_from_columns_and_their_receipts_replay() {
         }
         assert_eq!(answers[0], answers[1], "{own}");
     }
+    assert!(has_best, "a run has a best hypothesis beside the last");
 }
 
 #[tokio::test]
@@ -415,7 +419,7 @@ async fn bound_of_winnow_over_names_needs_no_number_of_names() {
     let bound = &job["result"]["bound"];
     // 6 k (3 + log2 a) with k = 3 and a = 10
     let expected = 18.0 * (3.0 + 10_f64.log2());
-    assert_eq!(bound["theorem"], "Theorem 2, over names");
+    assert_eq!(bound["theorem"], "Winnow over names");
     assert!(
         (bound["mistakes_at_most"].as_f64().unwrap() - expected).abs() < 1e-6,
         "{bound}"

@@ -292,7 +292,7 @@ impl FormatOption {
     pub(crate) const VOCABULARY: Self = Self {
         name: "vocabulary",
         of: "examples in NDJSON, JSON and LIBSVM",
-        lack: "has columns",
+        lack: "numbers its features",
         is_stated: |options| options.open_vocabulary,
     };
     const N: Self = Self {

@@ -1,7 +1,7 @@
-//! The names of features that nobody lists in advance: an example is the set of the names that are active in it.
+//! Names of features that nobody lists in advance: an example has some of them, and any example may bring new ones.
 //!
-//! The ids of the names of data are their places in the order of the bytes. So neither the order of names in a line nor
-//! that of the lines changes them, and every list of weights has this order.
+//! While a body is read, a new name gets the next id. At its end, ids follow the order of the bytes of the names, so
+//! neither the order of names nor that of lines changes them, and every list of weights has this order.
 //!
 //! Where a text stands in a column, the name is `column=value`.
 //!
@@ -119,7 +119,8 @@ impl Vocabulary {
     /// The ids of the names of other data in place of their own. A name that is unknown here gets an id from
     /// [`Self::len`] on.
     pub fn renumbering(&self, given: &Self) -> Renumbering {
-        let mut next = self.len() as u32;
+        // Examples without any name have one feature.
+        let mut next = self.len().max(1) as u32;
         let ids = given.names().map(|name| {
             self.id(name).unwrap_or_else(|| {
                 next += 1;
@@ -128,8 +129,7 @@ impl Vocabulary {
         });
         Renumbering {
             ids: ids.collect(),
-            // Examples without any name have one feature.
-            n: (next as usize).max(1),
+            n: next as usize,
         }
     }
 

@@ -74,7 +74,7 @@ pub struct Setup<'a> {
     pub n: usize,
     pub is_real: bool,
     pub seed: u64,
-    /// The most active features of an example that the learner was shown, if features have names.
+    /// The largest number of active features in an example that the learner was shown, if features have names.
     pub active_max: Option<u64>,
 }
 

@@ -167,7 +167,7 @@ pub async fn list_dataset_examples(
 
 /// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each value
 /// takes at least one byte, except for the zeros that LIBSVM omits: such a page holds no more values than stored bits.
-/// A page of names holds no more of them than stored bytes.
+/// A page of names stops where it gets too long.
 fn page_limit(
     app: &App,
     dataset: &DatasetSummary,
@@ -184,7 +184,8 @@ fn page_limit(
     let left = dataset.facts.examples.saturating_sub(offset);
     let values = left.min(limit.into()).saturating_mul(dataset.facts.n);
     let held = match format {
-        _ if is_open => values.min(dataset.bytes),
+        // The names that are written are counted as they are written.
+        _ if is_open => 0,
         TextFormat::Libsvm => values.min(dataset.bytes.saturating_mul(8)),
         TextFormat::Json | TextFormat::Ndjson | TextFormat::Csv => values,
     };

@@ -91,11 +91,11 @@ pub struct DatasetList {
 pub struct DatasetAnswer {
     #[serde(flatten)]
     item: DatasetItem,
-    /// Names of the features, if the data came with names. A value of a nominal attribute is named
-    /// `attribute=value`.
+    /// Names of a fixed number of features, if the data came with names; null for an open vocabulary. A value of a
+    /// nominal attribute is named `attribute=value`.
     features: Option<Vec<String>>,
-    /// Whether the features are fixed. With `open` an example is a set of names, `n` is the number of names so far, and
-    /// the examples list them.
+    /// Whether the features are fixed. With `open` an example is a set of names, `n` is the number of different names,
+    /// at least 1, and the examples list them.
     vocabulary: VocabularyKind,
     /// Names of the classes, if the labels came with names. Of two classes, the first has the label -1 and the second
     /// the label 1.

@@ -66,7 +66,7 @@ pub struct Predictions {
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<Vec<Vec<RankedClass>>>,
-    /// How many names of each example the model has never seen. Absent unless the model reads names.
+    /// How many names of each example are not among the features of the model. Absent unless the model reads names.
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     unseen: Option<Vec<u64>>,

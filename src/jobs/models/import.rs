@@ -7,6 +7,7 @@ use std::mem::discriminant;
 use halfspace_core::learners::engine::entry::Setup;
 use halfspace_core::learners::engine::parameters::{ParameterError, Parameters};
 use halfspace_core::learners::engine::random::{Purpose, Seed};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predictor::Predictor;
 use serde::Deserialize;
@@ -61,6 +62,11 @@ pub fn check_import(
             "the hypothesis tells {told} classes apart, but the model names {named}"
         )));
     }
+    let reads_names = || predictor.members().iter().all(Hypothesis::reads_names);
+    if !sent.vocabulary.is_fixed() && (learner == MAXIMUM_MARGIN || !reads_names()) {
+        let detail = "the hypothesis needs a fixed number of features, but the vocabulary of the model is open";
+        return Err(ImportError::Hypothesis(detail.to_owned()));
+    }
     // The members are of one kind.
     let hypothesis = &predictor.members()[0];
     let params = if learner == MAXIMUM_MARGIN {
@@ -90,6 +96,15 @@ fn learner_params(
     let entry = learner(name).map_err(ImportError::UnknownLearner)?;
     let parameters =
         Parameters::from_json(entry.parameters, &sent.params).map_err(ImportError::Parameters)?;
+    if !sent.vocabulary.is_fixed() {
+        let task = Task::of(entry, Seed(sent.seed));
+        let mut task = Task {
+            parameters: parameters.clone(),
+            ..task
+        };
+        task.read_names()
+            .map_err(|error| ImportError::Parameters(vec![error]))?;
+    }
     let rule = (entry.build)(&mut Setup {
         parameters: &parameters,
         n: hypothesis.n(),

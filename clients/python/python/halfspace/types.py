@@ -802,13 +802,15 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
     """SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike."""
 
     features: list[str] | None = None
-    """Names of the features, if the data came with names. A value of a nominal attribute is named `attribute=value`."""
+    """Names of a fixed number of features, if the data came with names; null for an open vocabulary. A value of a
+    nominal attribute is named `attribute=value`.
+    """
 
     table: TableEncoding | None = None
 
     vocabulary: VocabularyKind
-    """Whether the features are fixed. With `open` an example is a set of names, `n` is the number of names so far, and
-    the examples list them.
+    """Whether the features are fixed. With `open` an example is a set of names, `n` is the number of different names,
+    at least 1, and the examples list them.
     """
 
 
@@ -2149,7 +2151,7 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     names_max: int
-    """Distinct names of the features of examples that name them.
+    """Distinct names of features in a body or a model.
 
     A model has a weight for each name, and each class of a committee has its own.
     """
@@ -2428,7 +2430,7 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     names_max: int
-    """Distinct names of the features of examples that name them.
+    """Distinct names of features in a body or a model.
 
     A model has a weight for each name, and each class of a committee has its own.
     """
@@ -2788,7 +2790,9 @@ class Model(Struct, kw_only=True, omit_defaults=True):
     """Examples read."""
 
     features: list[str] | None = None
-    """The names of the features, if the training data had names of at most 1 MiB together."""
+    """The names of the features, if the training data had names of at most 1 MiB together, or an open vocabulary of
+    any size.
+    """
 
     held_out: int | None = None
     """Examples that were held out of the training; absent if none were."""
@@ -2822,7 +2826,7 @@ class Model(Struct, kw_only=True, omit_defaults=True):
 
     vocabulary: VocabularyKind | None = None
     """Whether the features are fixed; `fixed` when absent. With `open` they have the names in `features`, in the order
-    of the bytes, whatever their length. A name that is not among them has the first weight of the learner.
+    of the bytes. A name that is not among them has the first weight of the learner.
     """
 
     warm_start: ModelId | None = None
@@ -2852,7 +2856,9 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
     """Examples read."""
 
     features: list[str] | None = None
-    """The names of the features, if the training data had names of at most 1 MiB together."""
+    """The names of the features, if the training data had names of at most 1 MiB together, or an open vocabulary of
+    any size.
+    """
 
     held_out: int | None = None
     """Examples that were held out of the training; absent if none were."""
@@ -2886,7 +2892,7 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
 
     vocabulary: VocabularyKind | None = None
     """Whether the features are fixed; `fixed` when absent. With `open` they have the names in `features`, in the order
-    of the bytes, whatever their length. A name that is not among them has the first weight of the learner.
+    of the bytes. A name that is not among them has the first weight of the learner.
     """
 
     warm_start: ModelId | None = None
@@ -3158,7 +3164,7 @@ class Predictions(Struct, kw_only=True, omit_defaults=True):
     """The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long."""
 
     unseen: list[int] | None = None
-    """How many names of each example the model has never seen. Absent unless the model reads names."""
+    """How many names of each example are not among the features of the model. Absent unless the model reads names."""
 
 
 class Preview(Struct, kw_only=True, omit_defaults=True):

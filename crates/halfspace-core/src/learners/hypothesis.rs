@@ -11,10 +11,11 @@ use crate::bits::{self, BitVector};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::kernel::active_counts;
+use crate::learners::kernel::conjunction_kernel::Conjunctions;
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::kernel::kernel_winnow_weights::{KernelWinnowScratch, KernelWinnowWeights};
 use crate::learners::linear::bounded::BoundedWeights;
-use crate::learners::linear::linear_weights::LinearWeights;
+use crate::learners::linear::linear_weights::{LinearWeights, Reading};
 use crate::learners::sample::block::{Block, half_space_limits};
 use crate::learners::sample::examples::Examples;
 use crate::learners::winnow::winnow_weights::WinnowWeights;
@@ -119,6 +120,18 @@ impl Hypothesis {
             Self::Linear(weights) => !weights.takes_real() || is_zero,
             Self::Winnow(_) | Self::KernelWinnow(_) => true,
             Self::Kernel(expansion) => expansion.takes_sparse(),
+            Self::BinaryWeights(_) | Self::Bounded(_) => false,
+        }
+    }
+
+    /// Whether examples may have features that the hypothesis does not know, because an inactive feature does not
+    /// count.
+    pub fn reads_names(&self) -> bool {
+        match self {
+            Self::Linear(weights) => weights.reading() != Some(Reading::Signed),
+            Self::Winnow(weights) => !weights.has_complements(),
+            Self::KernelWinnow(_) => true,
+            Self::Kernel(expansion) => expansion.kernel().conjunctions() == Conjunctions::Monotone,
             Self::BinaryWeights(_) | Self::Bounded(_) => false,
         }
     }

@@ -263,8 +263,7 @@ impl SampleBuilder {
         let values = if length == 1 { "value" } else { "values" };
         match self.expected_n() {
             None if length == 0 => {
-                let detail = "The example has no value; an example needs at least one feature. If its features have \
-                              names, say `vocabulary=open`.";
+                let detail = "The example has no value; an example needs at least one feature.";
                 Err(Fault::new(FormatErrorKind::EmptyData, detail))
             }
             Some(n) if n != length => {

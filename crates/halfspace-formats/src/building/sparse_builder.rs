@@ -51,6 +51,8 @@ pub(crate) struct SparseBuilder {
 struct NamedRow {
     vocabulary: Vocabulary,
     row: Vec<(u32, f64)>,
+    /// The names that the row gives the value 0. They are not active, so they get no ids.
+    zeros: Vec<String>,
     /// Whether the request says that features have names, so that no example needs one.
     are_stated: bool,
 }
@@ -123,13 +125,9 @@ impl SparseBuilder {
             self.rules.check_real()?;
             self.is_real = true;
         }
-        if let Some(NamedRow {
-            vocabulary, row, ..
-        }) = &mut self.names
-            && value != 0.0
-        {
-            row.push((vocabulary.add(name), value));
-            if vocabulary.len() > self.rules.limits.n_max {
+        if let Some(names) = &mut self.names {
+            names.push(name, value)?;
+            if names.vocabulary.len() > self.rules.limits.n_max {
                 let limit = self.rules.limits.n_max as u64;
                 return Err(Fault::too_large(
                     "The examples have too many names",
@@ -324,6 +322,10 @@ impl SparseBuilder {
             // Examples without any name have one feature, which has no name yet.
             self.rules.n = self.rules.n.max(1);
         }
+        if self.names.is_some() && self.rules.n == 0 && self.rows() > 0 {
+            let detail = "No example has a name; say `vocabulary=open` if that is meant.";
+            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        }
         self.rules.check_present(self.rows())?;
         let (shape, header) = (self.shape(), self.header(unlabelled));
         let names = self.names.take().map(|names| names.vocabulary.sorted());
@@ -364,6 +366,25 @@ impl SparseBuilder {
 }
 
 impl NamedRow {
+    /// Adds the value of a name.
+    ///
+    /// # Errors
+    /// When memory fails.
+    fn push(&mut self, name: &str, value: f64) -> Result<(), Fault> {
+        let entries = self.row.len() + self.zeros.len();
+        if entries.is_power_of_two() {
+            // The lists, their copies while they grow, and a name with each entry.
+            let entry_bytes = size_of::<(u32, f64)>().max(size_of::<String>() + name.len());
+            memory::need(3 * (entries * entry_bytes) as u64 + self.vocabulary.bytes())?;
+        }
+        if value == 0.0 {
+            self.zeros.push(name.to_owned());
+        } else {
+            self.row.push((self.vocabulary.add(name), value));
+        }
+        Ok(())
+    }
+
     /// Lets the active features of the row ascend, and each occur once.
     ///
     /// # Errors
@@ -372,14 +393,25 @@ impl NamedRow {
         self.row.sort_unstable_by_key(|(id, _)| *id);
         let differ = |pair: &&[(u32, f64)]| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1;
         if let Some(&[(id, value), (_, again)]) = self.row.windows(2).find(differ) {
-            let name = self.vocabulary.name(id).unwrap_or_default();
-            let detail = format!(
-                "The name {} occurs twice in the example, with the values {value} and {again}; give it once.",
-                excerpt(name.as_bytes())
-            );
-            return Err(Fault::new(FormatErrorKind::BadName, detail));
+            return Err(self.two_values(id, value, again));
         }
         self.row.dedup_by_key(|(id, _)| *id);
+        for name in std::mem::take(&mut self.zeros) {
+            if let Some(id) = self.vocabulary.id(&name)
+                && let Ok(at) = self.row.binary_search_by_key(&id, |(id, _)| *id)
+            {
+                return Err(self.two_values(id, 0.0, self.row[at].1));
+            }
+        }
         Ok(())
+    }
+
+    fn two_values(&self, id: u32, value: f64, again: f64) -> Fault {
+        let name = self.vocabulary.name(id).unwrap_or_default();
+        let detail = format!(
+            "The name {} occurs twice in the example, with the values {value} and {again}; give it once.",
+            excerpt(name.as_bytes())
+        );
+        Fault::new(FormatErrorKind::BadName, detail)
     }
 }

@@ -10,8 +10,9 @@
 //! 5. in labelled data the number of classes, 4 bytes, and in the order of their codes the name of each class: the
 //!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class
 //!    that means all other values has no name; 2^32 - 1 then stands in place of the number of bytes;
-//! 6. if features have names, these in the order of their ids, which is that of their bytes: the number of the bytes of
-//!    each, 2 bytes, and the bytes. So the digest has each name once instead of in every row.
+//! 6. if features have names, the number of names, 8 bytes, and the names in the order of their ids, which is that of
+//!    their bytes: the number of the bytes of each, 2 bytes, and the bytes. So the digest has each name once instead of
+//!    in every row.
 //!
 //! The bytes of a row are those of [`crate::stored::canonical`], which do not depend on its layout. In a Boolean row,
 //! bit 1 is the value 1, and bit 0 is the value 0 or -1.
@@ -131,6 +132,7 @@ impl RowsDigest {
             self.push_bytes(&Classes::bytes_of(classes));
         }
         if let Some(vocabulary) = vocabulary {
+            self.push_bytes(&(vocabulary.len() as u64).to_le_bytes());
             self.push_bytes(&vocabulary.to_bytes());
         }
         self.hash.update(&mut self.chunk);

@@ -94,7 +94,7 @@ impl Spool {
     }
 
     /// If the body states the number of rows, writes real rows beyond the memory to a target in the stored form,
-    /// instead of to the spool. Repetitions are counted as in [`ParsedRows::store`](crate::ParsedRows::store). After
+    /// instead of to the spool. Repetitions are counted as in [`Parsed::store`](crate::Parsed::store). After
     /// an error the target holds a part of the stored form.
     #[must_use]
     pub fn storing(mut self, examples_max: usize, to: impl Write + Send + 'static) -> Self {

@@ -156,7 +156,7 @@ impl StoredExamples {
 
     /// The number of features if all stored names come after other ones.
     fn n_among(&self, names: &Vocabulary) -> usize {
-        names.len() + self.header().n
+        names.len().max(1) + self.header().n
     }
 
     /// The classes of labelled examples, in the order of the stored codes.

@@ -180,6 +180,18 @@ fn faults_of_names_have_their_place() {
         ),
         (
             Format::Libsvm,
+            "1 a b:0 b:2\n".to_owned(),
+            FormatErrorKind::BadName,
+            1,
+        ),
+        (
+            Format::Ndjson,
+            "{\"x\":{\"a\":1,\"a\":0}}".to_owned(),
+            FormatErrorKind::BadName,
+            6,
+        ),
+        (
+            Format::Libsvm,
             "1 a :1\n".to_owned(),
             FormatErrorKind::BadName,
             5,

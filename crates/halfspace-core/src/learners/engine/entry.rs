@@ -159,7 +159,7 @@ pub struct Setup<'a> {
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
-    /// The most active features of an example, if features have names. Nothing else then depends on `n`.
+    /// The largest number of active features in an example, if features have names.
     pub active_max: Option<u64>,
     /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,

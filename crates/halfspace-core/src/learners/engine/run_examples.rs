@@ -72,10 +72,10 @@ impl<'a> RunExamples<'a> {
         }
     }
 
-    /// The most active features of an example that the learner is shown.
+    /// The largest number of active features in an example that the learner is shown.
     ///
     /// # Errors
-    /// The interrupt that left no result. An end by time leaves the number so far.
+    /// The interrupt that left no result.
     pub(crate) fn active_max(&self, run: &Run) -> Result<u64, Interrupt> {
         let mut stream = self.stream(HoldoutPart::Shown);
         let mut most = 0;
@@ -84,8 +84,8 @@ impl<'a> RunExamples<'a> {
                 Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
                     return Err(why);
                 }
-                Some(Interrupt::TimeLimit | Interrupt::Cancelled) => break,
-                None => {}
+                // The number must not depend on the clock, because a threshold follows from it.
+                Some(Interrupt::TimeLimit | Interrupt::Cancelled) | None => {}
             }
             if let BlockFeatures::Sparse(rows) = block.features {
                 let counts = (0..rows.rows()).map(|row| rows.row(row).ids.len() as u64);

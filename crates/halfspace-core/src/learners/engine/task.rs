@@ -36,7 +36,7 @@ pub struct Task {
     pub classes: usize,
     /// Whether features have names, which may be new in any example. Call [`Self::read_names`] to set it.
     pub names: bool,
-    /// The most active features of an example whose features have names, if that is known before the run.
+    /// The largest number of active features in an example, once they were counted for features with names.
     pub active_max: Option<u64>,
     /// Whether each class joins when its first example is read. A session then begins with 0 classes.
     pub open: bool,

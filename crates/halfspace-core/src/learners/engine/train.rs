@@ -49,7 +49,7 @@ pub fn train_from(
         state,
         run,
         true,
-        |reason, train_loop, source| {
+        |task, reason, train_loop, source| {
             let reported = report(task, input, reason, train_loop, source);
             if reported == Err(Interrupt::Suspended) {
                 train_loop.hand_over(None);
@@ -77,7 +77,7 @@ pub struct RunResult {
 /// # Panics
 /// As for [`train`].
 pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<RunResult, Interrupt> {
-    learn(task, input, None, run, false, |_, train_loop, _| {
+    learn(task, input, None, run, false, |_, _, train_loop, _| {
         Ok(RunResult {
             counts: train_loop.course.counts,
             target: recovery(&train_loop.rule.predictor(), input),
@@ -85,15 +85,15 @@ pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<RunResul
     })
 }
 
-/// Trains and calls `finish` at the end. If `keeps_best` is true, the train loop keeps the best hypothesis beside the
-/// last.
+/// Trains and calls `finish` at the end, with the task as it was run. If `keeps_best` is true, the train loop keeps the
+/// best hypothesis beside the last.
 fn learn<R>(
     task: &Task,
     input: Input<'_>,
     state: Option<&[u8]>,
     run: &Run,
     keeps_best: bool,
-    finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
+    finish: impl FnOnce(&Task, Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let counted;
     let task = match task.needs_active_max() {
@@ -139,7 +139,7 @@ fn learn<R>(
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         ShownExamples::AtRest(sample) => train_loop.run_sample(&mut **sample)?,
     };
-    finish(reason, &mut train_loop, &source)
+    finish(task, reason, &mut train_loop, &source)
 }
 
 /// A run before its first example.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::learners::engine::run::Interrupt;
 use crate::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
 use crate::learners::sample::block::BlockFeatures;
-use crate::learners::sample::examples::{Examples, for_each_rows};
+use crate::learners::sample::examples::Examples;
 
 /// The largest number of steps for the predictions of one request: about a minute.
 const STEPS_MAX: u64 = 1 << 36;
@@ -67,15 +67,25 @@ fn for_each_active_count(
     examples: &dyn Examples,
     mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
-    for_each_rows(examples, |first, rows| {
-        let BlockFeatures::Boolean(block) = rows.features else {
-            return ControlFlow::Break(());
-        };
-        for row in 0..block.rows() {
-            let words = 0..block.words_per_row();
-            let ones = words.map(|word| u64::from(block.word(word, row).count_ones()));
-            see(first + row, ones.sum())?;
+    let (mut reader, mut first) = (examples.reader(), 0);
+    while first < examples.shape().examples {
+        let rows = reader.rows(first)?;
+        for row in 0..rows.count() {
+            let active = match rows.features {
+                BlockFeatures::Sparse(block) => block.row(row).ids.len() as u64,
+                BlockFeatures::Boolean(block) => {
+                    let words = 0..block.words_per_row();
+                    words
+                        .map(|word| u64::from(block.word(word, row).count_ones()))
+                        .sum()
+                }
+                BlockFeatures::Real { .. } => return Ok(()),
+            };
+            if see(first + row, active).is_break() {
+                return Ok(());
+            }
         }
-        ControlFlow::Continue(())
-    })
+        first += rows.count();
+    }
+    Ok(())
 }

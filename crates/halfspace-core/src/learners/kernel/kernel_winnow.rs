@@ -12,8 +12,11 @@
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
-//! | `theta` | 2^n; for names 4 (2^a - 1) | the threshold, a plain decimal above 0, or a string that is exact |
+//! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string if a number is not exact |
 //! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
+//!
+//! If features have names, the default of `theta` is 4 (2^a - 1), where a is the largest number of active features in
+//! an example.
 //!
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;
@@ -96,7 +99,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         Parameter {
             name: "theta",
             kind: ParameterKind::Decimal {
-                default: "2^n; with names, 4 (2^a - 1) for the most active features a of an example",
+                default: "2^n; with names, 4 (2^a - 1) for at most a active features in an example",
             },
             description: "The threshold that the weights of the true conjunctions must reach.",
         },

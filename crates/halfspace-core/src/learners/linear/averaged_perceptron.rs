@@ -67,7 +67,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearScratch, LinearWeights, RealWeights,
 };
-use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING, UNSIGNED};
+use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, OF_NAMES, Perceptron, READING};
 use crate::learners::linear::sbpi::{ORDER, order};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
@@ -82,7 +82,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: true,
-        names: UNSIGNED,
+        names: OF_NAMES,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,

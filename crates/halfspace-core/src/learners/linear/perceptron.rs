@@ -73,8 +73,9 @@ pub const READING: Parameter = Parameter {
                   (unsigned).",
 };
 
-/// What features with names need: one that an example lacks must not count.
-pub const UNSIGNED: Option<&[(&str, &str)]> = Some(&[(READING.name, "unsigned")]);
+/// What features with names need: one that an example lacks must not count, and a new one begins at 0.
+pub const OF_NAMES: Option<&[(&str, &str)]> =
+    Some(&[(READING.name, "unsigned"), (INITIAL.name, "0")]);
 
 pub const BIAS: Parameter = Parameter {
     name: "bias",
@@ -150,7 +151,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: true,
-        names: UNSIGNED,
+        names: OF_NAMES,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,

@@ -47,7 +47,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::LinearWeights;
-use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING, UNSIGNED};
+use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, OF_NAMES, Perceptron, READING};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
@@ -60,7 +60,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         half_space: false,
         labelled: true,
         real: true,
-        names: UNSIGNED,
+        names: OF_NAMES,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,

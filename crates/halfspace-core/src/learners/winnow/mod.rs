@@ -10,8 +10,8 @@
 //! negative (*promotion*). By Theorem 2 of the second paper, the mistakes on a monotone disjunction of k among N
 //! features grow only with the logarithm of N ([`winnow_bound`]).
 //!
-//! Features may have names, and then nobody knows N. With a the most active features of an example, the threshold 4a
-//! keeps the number of mistakes below 6 k (3 + log2 a) at alpha = 2, however many names there are
+//! Features may have names, and then nobody knows N. With at most a active features in an example, the threshold 4a
+//! keeps the number of mistakes at most 6 k (3 + log2 a) at alpha = 2, however many names there are
 //! ([`winnow_bound::mistakes_over_names`]).
 //!
 //! Only the exponent of a weight is stored, and alpha is exactly the decimal that you write, so every comparison is
@@ -101,8 +101,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         Parameter {
             name: "theta",
             kind: ParameterKind::Decimal {
-                default: "the number of features, complements included; with names, 4 times the most active features \
-                          of an example",
+                default: "the number of features, complements included; with names, 4 times the \
+                          largest number of active features in an example",
             },
             description: "The threshold that the weights of the active features must reach.",
         },
@@ -134,8 +134,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 
-/// The theorem for features with names.
-const OVER_NAMES: &str = "Theorem 2, over names";
+/// The bound for features with names, which is our own: see [`winnow_bound::mistakes_over_names`].
+const OVER_NAMES: &str = "Winnow over names";
 
 /// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the two.
 ///
@@ -159,7 +159,7 @@ struct Winnow {
     table: PowerTable,
     /// The number of features in the disjunction, if the client knows it.
     relevant: Option<u64>,
-    /// The most active features of an example, if features have names.
+    /// The largest number of active features in an example, if features have names.
     active_max: Option<u64>,
     starts_at_one: bool,
     /// Memory for the packed words of a row.

@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-9;
 /// The bound for features with names, whose number is not known: if every example has at most a = `active_max` active
 /// features and theta > a alpha / (alpha - 1), at most
 /// `k (1 + log_alpha theta) (1 + ((alpha - 1) theta + a) / ((1 - 1 / alpha) theta - a))` mistakes. None if theta is
-/// smaller.
+/// not larger.
 ///
 /// Proof idea: a feature has a stored weight once it was active in a mistake, and the sum of the stored weights starts
 /// at 0. A promotion adds less than (alpha - 1) theta, and 1 for each feature that it stores, of which there are at

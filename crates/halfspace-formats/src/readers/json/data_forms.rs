@@ -97,6 +97,10 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                 return Err(unlabelled().placed(Some(Place::Pointer(String::new()))));
             }
             *assume = declared("assume", options.assume, *assume)?;
+            if parsed.vocabulary.is_some() {
+                options.check_no_n()?;
+                return Ok(form);
+            }
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {

@@ -355,7 +355,7 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
     let sent = json!({"unlabelled": {"examples": ["101"]}}).to_string();
     let (_, text) = problem(
         &format!("{of_names}/predict"),
-        422,
+        400,
         "application/json",
         &sent,
     )

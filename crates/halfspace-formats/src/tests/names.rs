@@ -258,6 +258,40 @@ fn names_and_values_are_not_mixed() {
 }
 
 #[test]
+fn json_keeps_a_stated_open_vocabulary() {
+    let empty = r#"{"labelled":{"examples":[{"x":[],"y":1},{"x":{},"y":-1}]}}"#;
+    assert_eq!(names_of(&read_named(Format::Json, empty)), [""; 0]);
+    let options = Options {
+        open_vocabulary: true,
+        ..Options::default()
+    };
+    for (body, kind) in [
+        (
+            r#"{"unlabelled":{"examples":["01"]}}"#,
+            FormatErrorKind::BadName,
+        ),
+        (
+            r#"{"labelled":{"examples":[{"x":[0.5],"y":1}]}}"#,
+            FormatErrorKind::BadName,
+        ),
+        (
+            r#"{"packed":{"n":3,"rows":"oEA=","labels":"gA=="}}"#,
+            FormatErrorKind::BadOption,
+        ),
+        (
+            r#"[{"a":1,"y":"b"},{"a":0,"y":"c"}]"#,
+            FormatErrorKind::BadOption,
+        ),
+    ] {
+        let error = parse(Format::Json, body.as_bytes(), &options).expect_err(body);
+        assert_eq!(error.kind, kind, "{error}");
+    }
+    let row = &b"{\"a\":1,\"y\":\"b\"}\n"[..];
+    let error = parse(Format::Ndjson, row, &options).expect_err("a row");
+    assert_eq!(error.kind, FormatErrorKind::BadOption, "{error}");
+}
+
+#[test]
 fn names_beyond_their_limit_are_refused() {
     let mut options = Options::default();
     options.limits.names_max = 3;

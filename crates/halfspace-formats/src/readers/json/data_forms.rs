@@ -26,7 +26,7 @@ use crate::readers::json::examples::{ExampleKind, ExamplesReader};
 use crate::readers::json::fields::AssumeOf;
 use crate::readers::json::generated::GeneratedSpec;
 use crate::readers::json::rows::JsonRows;
-use crate::readers::json::scope;
+use crate::readers::json::scope::{self, Meaning};
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
 
@@ -63,7 +63,11 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     }
     let positive = options.table.positive.as_deref();
     let labels = LabelNames::beside(&options.label_rule, positive)?;
-    let mut form = json::from_reader_with(reader, &options.limits, labels)?;
+    let meaning = Meaning {
+        labels,
+        of_names: options.open_vocabulary,
+    };
+    let mut form = json::from_reader_with(reader, &options.limits, meaning)?;
     if let DataForm::Rows(rows) = &form {
         let mut options = options.clone();
         for (name, text) in &rows.options {
@@ -101,6 +105,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                 options.check_no_n()?;
                 return Ok(form);
             }
+            options.refuse("this form of JSON", &[FormatOption::VOCABULARY])?;
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {
@@ -333,7 +338,12 @@ impl<'de> Visitor<'de> for ExampleKind {
                 ListField::Examples => {
                     let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
-                    let started = started.of_labels(scope::labels());
+                    let meaning = scope::meaning();
+                    let started = match meaning.of_names {
+                        true => started.of_names().map_err(scope::raise)?,
+                        false => started,
+                    };
+                    let started = started.of_labels(meaning.labels);
                     builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,

@@ -168,7 +168,7 @@ pub(crate) fn read_names(
         }
         .deserialize(&mut json)
     };
-    let (read, raised) = scope::within(limits, None, None, read);
+    let (read, raised) = scope::within(limits, scope::Meaning::of_labels(None), None, read);
     read.map_err(|error| {
         let fault = raised.map(|(fault, _)| fault).unwrap_or_else(|| {
             let message = message(&error);

@@ -35,7 +35,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::ParseLimits;
 use crate::plain_words::plain_words;
 use crate::readers::json::depth::DepthReader;
-use crate::readers::json::scope::TensorScope;
+use crate::readers::json::scope::{Meaning, TensorScope};
 use crate::readers::json::window::{Window, WindowReader};
 
 /// Bytes per read of the source. A buffer is first filled with zeros, so a long one would delay small documents.
@@ -86,14 +86,15 @@ pub fn from_reader_of_any<T: DeserializeOwned>(
     limits: &ParseLimits,
     labels: &LabelRule,
 ) -> Result<T, FormatError> {
-    from_reader_with(reader, limits, LabelNames::beside(labels, None)?)
+    let labels = LabelNames::beside(labels, None)?;
+    from_reader_with(reader, limits, Meaning::of_labels(labels))
 }
 
-/// Reads one JSON document like [`from_reader_of_any`]. The labels in its data have this meaning, or none.
+/// Reads one JSON document like [`from_reader_of_any`]. Its data have this meaning.
 pub(crate) fn from_reader_with<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
-    labels: Option<LabelNames>,
+    meaning: Meaning,
 ) -> Result<T, FormatError> {
     let mut reader = DepthReader::new(reader, limits.json_depth_max);
     let mut begun = Vec::new();
@@ -105,13 +106,13 @@ pub(crate) fn from_reader_with<T: DeserializeOwned>(
     if begun.len() < SLICE_BYTES {
         memory::need(value_bytes(&begun))?;
         let document = serde_json::Deserializer::from_slice(&begun);
-        return read(document, limits, labels, None);
+        return read(document, limits, meaning, None);
     }
     let reader = begun
         .as_slice()
         .chain(BufReader::with_capacity(READ_BYTES, reader));
     let document = serde_json::Deserializer::from_reader(reader);
-    read(document, limits, labels, None)
+    read(document, limits, meaning, None)
 }
 
 /// Bounds the memory of a document as a tree of values. A map of one member is the costliest value of its length.
@@ -137,7 +138,7 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     let reader = WindowReader::new(reader, window.clone(), limits.json_depth_max);
     let document = serde_json::Deserializer::from_reader(reader);
     let tensor = TensorScope { n, window };
-    let Whole(document) = read(document, limits, None, Some(tensor))?;
+    let Whole(document) = read(document, limits, Meaning::of_labels(None), Some(tensor))?;
     Ok(document)
 }
 
@@ -153,11 +154,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
 fn read<'de, T: DeserializeOwned>(
     mut document: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
     limits: &ParseLimits,
-    labels: Option<LabelNames>,
+    meaning: Meaning,
     tensor: Option<TensorScope>,
 ) -> Result<T, FormatError> {
     let window = tensor.as_ref().map(|tensor| tensor.window.clone());
-    let (parsed, raised) = scope::within(limits, labels, tensor, || {
+    let (parsed, raised) = scope::within(limits, meaning, tensor, || {
         let mut track = Track::new();
         let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
         T::deserialize(document).map_err(|error| (error, track.path()))

@@ -2,7 +2,7 @@
 //!
 //! Data forms can be anywhere inside derived request structs, but `Deserialize` gives them no context and returns
 //! errors only as text. A document is read in one go, so the thread keeps a scope open while it reads. Limits and the
-//! meaning of labels go down through this scope, and the typed fault comes up. Without a scope the default limits
+//! meaning of examples go down through this scope, and the typed fault comes up. Without a scope the default limits
 //! apply, labels are those of new data, and faults are plain text.
 
 use std::cell::RefCell;
@@ -20,9 +20,18 @@ pub(crate) struct TensorScope {
     pub(crate) window: SharedWindow,
 }
 
+/// What the request says about the examples of a document.
+#[derive(Clone)]
+pub(crate) struct Meaning {
+    /// The labels. None if they are ignored.
+    pub(crate) labels: Option<LabelNames>,
+    /// Whether features have names, also if no example has one.
+    pub(crate) of_names: bool,
+}
+
 struct Scope {
     limits: ParseLimits,
-    labels: Option<LabelNames>,
+    meaning: Meaning,
     tensor: Option<TensorScope>,
     /// The last fault raised, and the pointer from the value that raised it to the faulty part.
     raised: Option<(Fault, String)>,
@@ -30,6 +39,16 @@ struct Scope {
 
 thread_local! {
     static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Meaning {
+    /// The examples decide whether features have names.
+    pub(crate) fn of_labels(labels: Option<LabelNames>) -> Self {
+        Self {
+            labels,
+            of_names: false,
+        }
+    }
 }
 
 /// Closes the scope, even if a visitor panics.
@@ -49,11 +68,11 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Runs `read` under `limits` and with this meaning of labels, and with a tensor if the document may contain one.
+/// Runs `read` under `limits` and with this meaning of examples, and with a tensor if the document may contain one.
 /// Returns the result and the last fault raised.
 pub(crate) fn within<T>(
     limits: &ParseLimits,
-    labels: Option<LabelNames>,
+    meaning: Meaning,
     tensor: Option<TensorScope>,
     read: impl FnOnce() -> T,
 ) -> (T, Option<(Fault, String)>) {
@@ -61,7 +80,7 @@ pub(crate) fn within<T>(
     SCOPES.with_borrow_mut(|scopes| {
         scopes.push(Scope {
             limits,
-            labels,
+            meaning,
             tensor,
             raised: None,
         });
@@ -77,10 +96,10 @@ pub(crate) fn limits() -> ParseLimits {
     scoped.unwrap_or_default()
 }
 
-/// The labels of the document that is being read. None if they are ignored.
-pub(crate) fn labels() -> Option<LabelNames> {
-    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.labels.clone()));
-    scoped.unwrap_or_else(|| Some(LabelNames::open()))
+/// What the request says about the examples of the document that is being read.
+pub(crate) fn meaning() -> Meaning {
+    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.meaning.clone()));
+    scoped.unwrap_or_else(|| Meaning::of_labels(Some(LabelNames::open())))
 }
 
 /// The facts about the tensor of the document being read, if the document may contain one.

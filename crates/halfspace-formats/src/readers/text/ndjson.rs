@@ -130,6 +130,7 @@ impl<'o> Body<'o> {
         preview: Option<&'o Preview>,
     ) -> Result<Self, FormatError> {
         if is_row(first.text) {
+            named.refuse("a row in NDJSON", &[FormatOption::VOCABULARY])?;
             return Ok(Self::Rows(Box::new(ObjectRows::new(
                 named, spool, preview,
             )?)));

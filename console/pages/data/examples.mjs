@@ -29,7 +29,7 @@ export function Examples({ dataset, offset }) {
     <${Loaded} resource=${page}>${(/** @type {Schemas["ExamplePage"]} */ found) => html`
       <${ExampleTable} dataset=${dataset} items=${found.items} offset=${offset} />`}<//>
     <nav class="row spread" aria-label="Pages of examples">
-      <span class="small muted">${end > offset ? `${number(offset + 1)} to ${number(end)} of ${number(dataset.examples)}` : `after the last of ${counted(dataset.examples, "example")}`}${dataset.n > FEATURES_SHOWN && `, the first ${FEATURES_SHOWN} of ${number(dataset.n)} features`}</span>
+      <span class="small muted">${end > offset ? `${number(offset + 1)} to ${number(end)} of ${number(dataset.examples)}` : `after the last of ${counted(dataset.examples, "example")}`}${dataset.vocabulary === "fixed" && dataset.n > FEATURES_SHOWN && `, the first ${FEATURES_SHOWN} of ${number(dataset.n)} features`}</span>
       <span class="row">
         ${offset > 0 && html`<a href=${at(0)}>First</a><a href=${at(Math.max(0, offset - limit))}>Previous</a>`}
         ${end < dataset.examples && html`<a href=${at(offset + limit)}>Next</a><a href=${at(last)}>Last</a>`}
@@ -38,18 +38,26 @@ export function Examples({ dataset, offset }) {
   <//>`;
 }
 
+/** The names of an example and its values other than 1. @param {string[] | Record<string, number>} x */
+const namesOf = (x) => Array.isArray(x) ? x.join(", ")
+  : Object.entries(x).map(([name, value]) => value === 1 ? name : `${name}: ${number(value, 6)}`).join(", ");
+
 /** @param {{dataset: Dataset, items: Schemas["ExampleItem"][], offset: number}} props */
 function ExampleTable({ dataset, items, offset }) {
-  const shown = Math.min(dataset.n, FEATURES_SHOWN);
+  const hasNames = dataset.vocabulary === "open";
+  const shown = hasNames ? 0 : Math.min(dataset.n, FEATURES_SHOWN);
   const places = Array.from({ length: shown }, (_, index) => index);
   const isLabelled = dataset.kind === "labelled";
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Examples">
     <table><caption class="hidden-label">Examples with their features</caption>
       <thead><tr><th scope="col" class="number narrow">no.</th>${isLabelled && html`<th scope="col">${dataset.table?.label?.column ?? "label"}</th>`}
-        ${places.map((place) => html`<th scope="col" class="number" key=${place}>${dataset.features?.[place] ?? `x${place + 1}`}</th>`)}</tr></thead>
-      <tbody>${items.map(({ x, y }, index) => html`<tr key=${index}>
+        ${hasNames && html`<th scope="col">names</th>`}${places.map((place) => html`<th scope="col" class="number" key=${place}>${dataset.features?.[place] ?? `x${place + 1}`}</th>`)}</tr></thead>
+      <tbody>${items.map(({ x: features, y }, index) => {
+        const x = /** @type {any} */ (features);
+        return html`<tr key=${index}>
         <td class="number">${number(offset + index + 1)}</td>${isLabelled && html`<td class="nowrap">${labelText(dataset, y)}</td>`}
-        ${places.map((place) => html`<td class="number" key=${place}>${typeof x === "string" ? x[place] : number(x[place], 6)}</td>`)}</tr>`)}</tbody>
+        ${hasNames && html`<td>${namesOf(x)}</td>`}${places.map((place) => html`<td class="number" key=${place}>${typeof x === "string" ? x[place] : number(x[place], 6)}</td>`)}</tr>`;
+      })}</tbody>
     </table>
   </div>`;
 }

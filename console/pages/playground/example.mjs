@@ -59,7 +59,9 @@ function Last({ player, label }) {
 
 /** @param {{example: Schemas["ExampleItem"], dataset: Schemas["Dataset"]}} props */
 function Features({ example, dataset }) {
-  const values = typeof example.x === "string" ? Array.from(example.x, Number) : example.x;
+  // Sessions need a fixed number of features, so these are bits or numbers.
+  const x = /** @type {string | number[]} */ (example.x);
+  const values = typeof x === "string" ? Array.from(x, Number) : x;
   const isBits = dataset.values === "boolean";
   if (dataset.features && isBits) {
     const active = values.flatMap((value, index) => (value > 0 ? [dataset.features?.[index] ?? ""] : []));

@@ -29,8 +29,10 @@ export function Plane({ player }) {
   const [isTable, setIsTable] = viewChoice("table", "plane");
   const { dataset } = player.examples;
   useEffect(() => {
-    player.examples.from(0, Math.min(dataset.examples, DOTS_MAX)).then((items) => setDots(items.map((item) =>
-      ({ x: Number(item.x[0]), y: Number(item.x[1]), label: codeOf(item, dataset) }))), () => {});
+    player.examples.from(0, Math.min(dataset.examples, DOTS_MAX)).then((items) => setDots(items.map((item) => {
+      const x = /** @type {string | number[]} */ (item.x);
+      return { x: Number(x[0]), y: Number(x[1]), label: codeOf(item, dataset) };
+    })), () => {});
   }, []);
   if (dots.length === 0) return html`<p class="loading">Loading…</p>`;
   const saveTable = () => download("plane.csv", CSV_TYPE, csvOf([["example", "x1", "x2", "label"], ...dots.map(({ x, y, label }, index) => [index + 1, x, y, hasManyClasses(dataset) ? labelText(label, dataset) : label])]));

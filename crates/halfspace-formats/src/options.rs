@@ -209,19 +209,6 @@ impl Options {
         }
     }
 
-    /// Checks that no number of features is requested, because names have none.
-    pub(crate) fn check_no_n(&self) -> Result<(), Fault> {
-        match self.n {
-            None => Ok(()),
-            Some(n) => {
-                let detail = format!(
-                    "The features have names, but n = {n} of them are expected; leave n out, or write bits or numbers."
-                );
-                Err(Fault::new(FormatErrorKind::BadOption, detail))
-            }
-        }
-    }
-
     /// Checks the number of features per example against the requested n.
     pub(crate) fn check_n(&self, features: usize) -> Result<(), Fault> {
         match self.n.filter(|&n| n != features) {

@@ -1,7 +1,7 @@
 //! Names of features that nobody lists in advance: an example has some of them, and any example may bring new ones.
 //!
-//! While a body is read, a new name gets the next id. At its end, ids follow the order of the bytes of the names, so
-//! neither the order of names nor that of lines changes them, and every list of weights has this order.
+//! While a body is read, a new name gets the next id. At its end, ids follow the bytes of the names, whatever the order
+//! of names or lines. Every list of weights has this order.
 //!
 //! Where a text stands in a column, the name is `column=value`.
 //!

@@ -184,11 +184,15 @@ pub fn checked(
     Ok((file.name, file.learner, document))
 }
 
-/// Checks that there is one name per feature, and that all names are short enough to store.
+/// Checks that there is one name per feature, and that all names are short enough to store. The names of an open
+/// vocabulary have a check of their own.
 fn check_names(file: &ModelFile) -> Result<(), Problem> {
-    let features = file.features.as_deref().unwrap_or_default();
-    let is_fixed = file.vocabulary.is_fixed();
-    if file.features.is_some() && is_fixed && features.len() as u64 != file.n {
+    let listed = file
+        .features
+        .as_deref()
+        .filter(|_| file.vocabulary.is_fixed());
+    let features = listed.unwrap_or_default();
+    if listed.is_some() && features.len() as u64 != file.n {
         let detail = format!(
             "The file has {} names for {} features; export the model again, or remove `features`.",
             features.len(),
@@ -198,7 +202,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
     }
     let classes = file.classes.as_deref().unwrap_or_default();
     for (pointer, names) in [("/features", features), ("/classes", classes)] {
-        if !is_short(names) && (is_fixed || pointer != "/features") {
+        if !is_short(names) {
             let detail = format!("The names take more than {NAMES_BYTES_MAX} bytes in total.");
             return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
         }

@@ -86,10 +86,7 @@ impl SampleBuilder {
         let mut rest = rest.of_kind(rules.kind)?;
         (rest.rules.zero_seen, rest.rules.minus_seen) = (rules.zero_seen, rules.minus_seen);
         rest.names.clone_from(&self.names);
-        match self.named {
-            Some(_) => rest.of_names(),
-            None => Ok(rest),
-        }
+        rest.of_vocabulary(self.named.is_some())
     }
 
     /// Adds the next value of a dense row. Returns whether the value made the data real.

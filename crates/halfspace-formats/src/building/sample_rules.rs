@@ -50,6 +50,18 @@ impl SampleRules {
         })
     }
 
+    /// Checks that nobody fixed the number of features, because names have none.
+    ///
+    /// # Errors
+    /// When n is fixed.
+    pub(crate) fn check_no_n(fixed_n: Option<usize>) -> Result<(), Fault> {
+        let Some(n) = fixed_n else { return Ok(()) };
+        let detail = format!(
+            "The features have names, but n = {n} of them are expected; leave n out, or write bits or numbers."
+        );
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
     /// Makes the fault of an infinite value, or of no number.
     #[cold]
     pub(crate) fn not_finite(value: f64) -> Fault {

@@ -10,9 +10,9 @@
 //! 5. in labelled data the number of classes, 4 bytes, and in the order of their codes the name of each class: the
 //!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class
 //!    that means all other values has no name; 2^32 - 1 then stands in place of the number of bytes;
-//! 6. if features have names, the number of names, 8 bytes, and the names in the order of their ids, which is that of
-//!    their bytes: the number of the bytes of each, 2 bytes, and the bytes. So the digest has each name once instead of
-//!    in every row.
+//! 6. if features have names, how many, 8 bytes, and each name in the order of the ids: the number of its bytes, 2
+//!    bytes, and the bytes. Ids follow the bytes of the names. So the digest has each name once instead of in every
+//!    row.
 //!
 //! The bytes of a row are those of [`crate::stored::canonical`], which do not depend on its layout. In a Boolean row,
 //! bit 1 is the value 1, and bit 0 is the value 0 or -1.

@@ -3,8 +3,8 @@
 //! All integers are little-endian. The header has 40 bytes:
 //!
 //! - the magic `halfspac` (8 bytes) and the version (4 bytes);
-//! - the kind of the rows and of the labels, the sum of 1 for sparse rows and 2 for a vocabulary, and the number of bit
-//!   planes of the class codes, which is 0 without labels (1 byte each);
+//! - four bytes: the kind of the rows, that of the labels, the sum of 1 for sparse rows and 2 for a vocabulary, and the
+//!   number of bit planes of the class codes, which is 0 without labels;
 //! - n, the number of rows, and the bytes of a whole block or, for sparse rows, the number of active features of
 //!   all rows (8 bytes each).
 //!
@@ -275,13 +275,21 @@ impl Layout {
     ///
     /// # Errors
     /// When the bytes are not the classes of these rows.
-    pub fn with_classes(mut self, bytes: &[u8]) -> Result<Self, BlocksError> {
-        let names = self.names_in(self.classes_unit(), bytes);
-        let classes = names
-            .and_then(Classes::from_bytes)
-            .filter(|classes| planes_for(classes.count()) == self.header.labels.planes());
-        self.classes = Some(Arc::new(classes.ok_or(BlocksError::Header("the classes"))?));
+    pub(crate) fn with_classes(mut self, bytes: &[u8]) -> Result<Self, BlocksError> {
+        self.classes = Some(Arc::new(self.classes_in(bytes)?));
         Ok(self)
+    }
+
+    /// The names of the classes from the bytes of their unit.
+    ///
+    /// # Errors
+    /// When the bytes are not the classes of these rows.
+    fn classes_in(&self, bytes: &[u8]) -> Result<Classes, BlocksError> {
+        let names = self.names_in(self.classes_unit(), bytes);
+        names
+            .and_then(Classes::from_bytes)
+            .filter(|classes| planes_for(classes.count()) == self.header.labels.planes())
+            .ok_or(BlocksError::Header("the classes"))
     }
 
     /// The names of the features from the bytes of their unit.
@@ -353,10 +361,7 @@ impl Layout {
     ) -> Result<(Option<Classes>, Option<Vocabulary>), BlocksError> {
         let classes = match self.has_classes() {
             false => None,
-            true => {
-                let read = self.clone().with_classes(&names_unit(words)?)?;
-                read.classes().cloned()
-            }
+            true => Some(self.classes_in(&names_unit(words)?)?),
         };
         let vocabulary = match self.is_named {
             false => None,
@@ -368,14 +373,6 @@ impl Layout {
     /// Whether the names of classes are stored.
     pub(crate) fn has_classes(&self) -> bool {
         self.header.labels.planes() > 0
-    }
-
-    /// Where the names of features are, if there are `bytes` stored bytes and index and classes were read.
-    pub(crate) fn vocabulary_place(&self, bytes: u64) -> Option<Range<u64>> {
-        let index = self.index_bytes().unwrap_or(0);
-        let start = self.stored_bytes()?.checked_sub(index)?;
-        let end = bytes.checked_sub(index)?;
-        self.is_named.then_some(start..end.max(start))
     }
 
     /// The number of blocks from block `first` on that together have at most `bytes` bytes, but at least 1.

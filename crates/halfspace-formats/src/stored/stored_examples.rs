@@ -86,14 +86,14 @@ impl StoredExamples {
             source.read_exact_at(&mut index, start)?;
             layout = layout.with_index(&index)?;
         }
-        if let Some(place) = layout.names_place(bytes).filter(|_| layout.has_classes()) {
-            let unit = names_place(&*source, place)?;
+        let mut names = layout.names_place(bytes);
+        if let Some(place) = names.as_mut().filter(|_| layout.has_classes()) {
+            let unit = names_unit(&*source, place.clone())?;
             layout = layout.with_classes(&read_place(&*source, &unit)?)?;
+            place.start = unit.end;
         }
-        let place = layout.vocabulary_place(bytes);
-        let vocabulary_place = place
-            .map(|place| names_place(&*source, place))
-            .transpose()?;
+        let place = names.filter(|_| layout.is_named());
+        let vocabulary_place = place.map(|place| names_unit(&*source, place)).transpose()?;
         let names = vocabulary_place
             .as_ref()
             .map_or(0, |place| place.end - place.start);
@@ -373,7 +373,7 @@ impl StoredExamples {
 }
 
 /// The unit of names at the start of a place that may be longer.
-fn names_place(source: &dyn ReadAt, within: Range<u64>) -> Result<Range<u64>, BlocksError> {
+fn names_unit(source: &dyn ReadAt, within: Range<u64>) -> Result<Range<u64>, BlocksError> {
     let mut length = [0; size_of::<u64>()];
     source.read_exact_at(&mut length, within.start)?;
     let length = Layout::names_bytes(u64::from_le_bytes(length));

@@ -159,7 +159,7 @@ pub struct Setup<'a> {
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
-    /// The largest number of active features in an example, if features have names.
+    /// The largest number of active features in an example, at least 1, if features have names.
     pub active_max: Option<u64>,
     /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,

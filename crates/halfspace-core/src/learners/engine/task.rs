@@ -296,7 +296,7 @@ fn build_member(
         parameters: &task.parameters,
         n,
         real,
-        active_max: task.names.then(|| task.active_max.unwrap_or(1)),
+        active_max: task.names.then(|| task.active_max.unwrap_or(1).max(1)),
         random,
     });
     let mut rule = rule.map_err(TaskError::Parameter)?;

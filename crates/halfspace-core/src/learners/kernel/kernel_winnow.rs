@@ -167,7 +167,7 @@ impl KernelWinnow {
         let theta = match (parameters.decimal("theta"), setup.active_max) {
             (Some(theta), _) => theta.clone(),
             (None, Some(active)) => {
-                let conjunctions = (1_u64 << active.clamp(1, ACTIVE_MAX)) - 1;
+                let conjunctions = (1_u64 << active.min(ACTIVE_MAX)) - 1;
                 Decimal::from(4 * conjunctions)
             }
             (None, None) if n <= DEFAULT_THETA_N_MAX => Decimal::whole(BigUint::from(1_u32) << n),

@@ -188,7 +188,7 @@ impl Winnow {
         }
         let theta = parameters.decimal("theta").cloned();
         let theta = theta.unwrap_or_else(|| match setup.active_max {
-            Some(active) => Decimal::from(4 * active.max(1)),
+            Some(active) => Decimal::from(4 * active),
             None => Decimal::from(features as u64),
         });
         let base = parameters.factor("alpha");
@@ -197,7 +197,7 @@ impl Winnow {
             table: weights.table(),
             weights,
             relevant,
-            active_max: setup.active_max.map(|active| active.max(1)),
+            active_max: setup.active_max,
             starts_at_one: true,
             words: Vec::new(),
         })

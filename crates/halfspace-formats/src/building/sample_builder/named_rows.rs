@@ -1,17 +1,20 @@
 //! Rows whose features have names in place of numbers. The first name of a body decides that all features have names.
 
+use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{Fault, FormatErrorKind};
 
 use super::SampleBuilder;
 
 impl SampleBuilder {
-    /// Lets features have names, before the first row.
+    /// If the vocabulary is stated to be open, lets features have names, before the first row.
     ///
     /// # Errors
     /// When n is fixed.
-    pub(crate) fn of_names(mut self) -> Result<Self, Fault> {
-        self.named(true)?;
+    pub(crate) fn of_vocabulary(mut self, is_open: bool) -> Result<Self, Fault> {
+        if is_open {
+            self.named(true)?;
+        }
         Ok(self)
     }
 
@@ -42,12 +45,7 @@ impl SampleBuilder {
 
     fn named(&mut self, are_stated: bool) -> Result<&mut SparseBuilder, Fault> {
         if self.named.is_none() {
-            if let Some(n) = self.rules.fixed_n {
-                let detail = format!(
-                    "The features have names, but n = {n} of them are expected; leave n out, or write bits or numbers."
-                );
-                return Err(Fault::new(FormatErrorKind::BadOption, detail));
-            }
+            SampleRules::check_no_n(self.rules.fixed_n)?;
             if self.rows() > 0 || self.row.filled > 0 {
                 let detail = "The example names its features, but the values before it have no names; write all \
                               examples in one form.";

@@ -18,6 +18,7 @@ use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::building::sample_rules::SampleRules;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{FormatOption, LabelsColumn, Options, UnlabelledMeans};
 use crate::readers::binary::packed::PackedSample;
@@ -65,7 +66,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     let labels = LabelNames::beside(&options.label_rule, positive)?;
     let meaning = Meaning {
         labels,
-        of_names: options.open_vocabulary,
+        open_vocabulary: options.open_vocabulary,
     };
     let mut form = json::from_reader_with(reader, &options.limits, meaning)?;
     if let DataForm::Rows(rows) = &form {
@@ -102,7 +103,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             }
             *assume = declared("assume", options.assume, *assume)?;
             if parsed.vocabulary.is_some() {
-                options.check_no_n()?;
+                SampleRules::check_no_n(options.n)?;
                 return Ok(form);
             }
             options.refuse("this form of JSON", &[FormatOption::VOCABULARY])?;
@@ -339,11 +340,9 @@ impl<'de> Visitor<'de> for ExampleKind {
                     let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
                     let meaning = scope::meaning();
-                    let started = match meaning.of_names {
-                        true => started.of_names().map_err(scope::raise)?,
-                        false => started,
-                    };
                     let started = started.of_labels(meaning.labels);
+                    let started = started.of_vocabulary(meaning.open_vocabulary);
+                    let started = started.map_err(scope::raise)?;
                     builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,

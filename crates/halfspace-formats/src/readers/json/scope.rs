@@ -26,7 +26,7 @@ pub(crate) struct Meaning {
     /// The labels. None if they are ignored.
     pub(crate) labels: Option<LabelNames>,
     /// Whether features have names, also if no example has one.
-    pub(crate) of_names: bool,
+    pub(crate) open_vocabulary: bool,
 }
 
 struct Scope {
@@ -46,7 +46,7 @@ impl Meaning {
     pub(crate) fn of_labels(labels: Option<LabelNames>) -> Self {
         Self {
             labels,
-            of_names: false,
+            open_vocabulary: false,
         }
     }
 }

@@ -4,9 +4,9 @@
 //! the first feature of the first line decides, or the option `vocabulary`. The value follows the last colon of a name,
 //! and a name without one has the value 1. Features that a line leaves out are 0.
 //!
-//! The labels of new data name the classes, as in
-//! tables, or one number against all others if the option `positive` names it. A model reads labels by the names of its
-//! classes. Sources: T. Joachims, `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
+//! The labels of new data name the classes, as in tables, or one number against all others if the option `positive`
+//! names it. A model reads labels by the names of its classes. Sources: T. Joachims,
+//! `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
 //!
 //! `libsvm-rs` 0.9 reads these lines too, but into a vector of nodes per row. 200,000 rows with 40 active features of
 //! 1,000 take it 0.29 s and 207 MiB, and this reader 0.09 s and 60 MiB. It also knows neither the comments of SVMlight
@@ -17,6 +17,7 @@ use std::io::Read;
 use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
@@ -39,23 +40,14 @@ pub(crate) fn parse(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let labelled = options.labels != Some(LabelsColumn::None);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let (mut spool, mut rows) = (Some(spool), None);
-    let mut begin = |is_named: bool| match is_named {
-        false => SparseBuilder::new(
-            &options.limits,
-            options.n,
-            options.values,
-            spool.take().flatten(),
-        ),
-        true => {
-            options.check_no_n()?;
-            SparseBuilder::of_names(
-                &options.limits,
-                options.values,
-                spool.take().flatten(),
-                options.open_vocabulary,
-            )
+    let (mut spool, mut rows) = (spool, None);
+    let mut begin = |is_named: bool| {
+        let (limits, values, spool) = (&options.limits, options.values, spool.take());
+        if !is_named {
+            return SparseBuilder::new(limits, options.n, values, spool);
         }
+        SampleRules::check_no_n(options.n)?;
+        SparseBuilder::of_names(limits, values, spool, options.open_vocabulary)
     };
     let scan = labelled
         .then(|| LabelNames::new(options, None))

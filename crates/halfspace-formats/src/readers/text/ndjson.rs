@@ -201,10 +201,7 @@ impl ExampleLines {
         let labels = LabelNames::beside(&options.label_rule, positive)?;
         let builder = builder.of_kind(options.values)?.of_labels(labels);
         Ok(Self {
-            builder: match options.open_vocabulary {
-                true => builder.of_names()?,
-                false => builder,
-            },
+            builder: builder.of_vocabulary(options.open_vocabulary)?,
             first: None,
             limits: options.limits.clone(),
             needs_labels: options.needs_labels(),

@@ -64,17 +64,14 @@ pub fn write_examples(
         let values = match data.features() {
             Features::Boolean(matrix) => Values::Bits(matrix.row(row), zero_bit_value),
             Features::Real(matrix) => Values::Real(matrix.row(row)),
-            Features::Sparse(matrix) => match vocabulary {
-                Some(vocabulary) => Values::Named(matrix.row(row), vocabulary),
-                None => Values::Sparse(matrix.row(row), matrix.n(), zero_bit_value),
-            },
+            Features::Sparse(matrix) => Values::Sparse(matrix.row(row), matrix.n(), zero_bit_value),
         };
         // Writing to a string does not fail.
         let _ = match format {
-            TextFormat::Ndjson => push_object(&mut text, &values, label, "\n"),
+            TextFormat::Ndjson => push_object(&mut text, &values, vocabulary, label, "\n"),
             TextFormat::Json => {
                 let end = if row + 1 < data.examples() { "," } else { "" };
-                push_object(&mut text, &values, label, end)
+                push_object(&mut text, &values, vocabulary, label, end)
             }
             TextFormat::Csv => push_csv(&mut text, &values, label),
             TextFormat::Libsvm => push_libsvm(&mut text, &values, label),
@@ -145,8 +142,6 @@ enum Values<'a> {
     Real(&'a [f64]),
     /// A sparse row, its number of features, and the value of a 0 bit if the row is Boolean.
     Sparse(SparseRow<'a>, usize, i8),
-    /// A sparse row whose features have names.
-    Named(SparseRow<'a>, &'a Vocabulary),
 }
 
 impl Values<'_> {
@@ -155,7 +150,6 @@ impl Values<'_> {
             Self::Bits(bits, _) => bits.n(),
             Self::Real(values) => values.len(),
             Self::Sparse(_, n, _) => *n,
-            Self::Named(_, vocabulary) => vocabulary.len(),
         }
     }
 
@@ -165,10 +159,6 @@ impl Values<'_> {
             Self::Bits(bits, _) if bits.get(j) => return text.write_str("1"),
             Self::Bits(_, zero) => return write!(text, "{zero}"),
             Self::Real(values) => values[j],
-            Self::Named(row, _) => row
-                .entries()
-                .find(|(id, _)| *id == j)
-                .map_or(0.0, |(_, value)| value),
             Self::Sparse(row, _, zero) => match (row.ids.binary_search(&(j as u32)), row.values) {
                 (Ok(_), None) => return text.write_str("1"),
                 (Err(_), None) => return write!(text, "{zero}"),
@@ -191,7 +181,7 @@ impl Values<'_> {
             }
             Self::Bits(bits, _) => Box::new((0..bits.n()).filter(|&j| bits.get(j))),
             Self::Real(values) => Box::new((0..values.len()).filter(|&j| values[j] != 0.0)),
-            Self::Sparse(row, ..) | Self::Named(row, _) => {
+            Self::Sparse(row, ..) => {
                 let active = row.entries().filter(|(_, value)| *value != 0.0);
                 Box::new(active.map(|(j, _)| j))
             }
@@ -202,20 +192,21 @@ impl Values<'_> {
 fn push_object(
     text: &mut String,
     values: &Values,
+    vocabulary: Option<&Vocabulary>,
     label: Option<&str>,
     end: &str,
 ) -> std::fmt::Result {
     text.push_str("{\"x\":");
-    match values {
-        Values::Named(row, vocabulary) => push_names(text, *row, vocabulary)?,
-        Values::Bits(bits, 0) => write!(text, "\"{}\"", bits.to_bit_string())?,
-        Values::Sparse(row @ SparseRow { values: None, .. }, n, 0) => {
+    match (values, vocabulary) {
+        (Values::Sparse(row, ..), Some(vocabulary)) => push_names(text, *row, vocabulary)?,
+        (Values::Bits(bits, 0), _) => write!(text, "\"{}\"", bits.to_bit_string())?,
+        (Values::Sparse(row @ SparseRow { values: None, .. }, n, 0), None) => {
             let mut words = vec![0; words_for(*n)];
             row.pack(&mut words);
             let bits = BitVector::from_words(*n, words);
             write!(text, "\"{}\"", bits.to_bit_string())?;
         }
-        values => {
+        (values, _) => {
             for j in 0..values.n() {
                 text.push(if j == 0 { '[' } else { ',' });
                 values.push(text, j)?;

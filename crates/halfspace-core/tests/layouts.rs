@@ -195,6 +195,9 @@ fn the_perceptron_learns_alike_from_sparse_and_dense_rows() {
         if !is_real {
             params["reading"] = json!(["signed", "unsigned"][case % 2]);
         }
+        if case % 3 == 1 {
+            params["thickness"] = json!(2.5);
+        }
         let mut task = task(entry, &params, case as u64).expect("parameters");
         task.holdout = (case % 5 == 0).then_some(HeldOut::Share(0.3));
         let twins = Twins::new(&mut random, n, examples, is_real);
@@ -259,6 +262,10 @@ fn parameters_of(name: &str, random: &mut Xoshiro256PlusPlus, is_real: bool) -> 
     }
     if name.contains("perceptron") && !name.contains("kernel") && !is_real {
         params["reading"] = pick(random, &[json!("signed"), json!("unsigned")]);
+    }
+    if random.random::<bool>() {
+        let is_share = name.contains("winnow");
+        params["thickness"] = if is_share { json!(0.3) } else { json!(3.5) };
     }
     params
 }

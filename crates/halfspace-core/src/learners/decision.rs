@@ -104,6 +104,18 @@ impl Score {
         }
     }
 
+    /// A quotient of whole numbers.
+    pub fn quotient(numerator: BigInt, denominator: BigUint) -> Self {
+        let shared = numerator.magnitude().gcd(&denominator);
+        match &denominator / &shared {
+            one if one == BigUint::from(1_u32) => (numerator / BigInt::from(shared)).into(),
+            denominator => Self::Fraction {
+                numerator: numerator / BigInt::from(shared),
+                denominator,
+            },
+        }
+    }
+
     /// Compares scores of hypotheses of one kind. The comparison is exact where the scores are.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
@@ -122,7 +134,8 @@ impl Score {
     }
 
     /// The difference between scores of hypotheses of one kind, which is exact where the scores are.
-    fn minus(&self, other: &Self) -> Self {
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Integer(one), Self::Integer(other)) => match one.checked_sub(*other) {
                 Some(difference) => Self::Integer(difference),
@@ -138,15 +151,7 @@ impl Score {
                 let ((one, below), (other, below_other)) = (self.fraction(), other.fraction());
                 let numerator =
                     one * BigInt::from(below_other.clone()) - other * BigInt::from(below.clone());
-                let denominator = below * below_other;
-                let shared = numerator.magnitude().gcd(&denominator);
-                match &denominator / &shared {
-                    one if one == BigUint::from(1_u32) => (numerator / BigInt::from(shared)).into(),
-                    denominator => Self::Fraction {
-                        numerator: numerator / BigInt::from(shared),
-                        denominator,
-                    },
-                }
+                Self::quotient(numerator, below * below_other)
             }
         }
     }

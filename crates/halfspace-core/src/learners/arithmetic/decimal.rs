@@ -87,6 +87,18 @@ impl Decimal {
         }
     }
 
+    /// This number reduced by a share of itself, and raised by it. The share is below 1.
+    pub fn around(&self, share: &Self) -> [Self; 2] {
+        let one = BigUint::from(10_u32).pow(share.places);
+        [&one - &share.digits, &one + &share.digits].map(|factor| {
+            let (mut digits, mut places) = (&self.digits * factor, self.places + share.places);
+            while places > 0 && &digits % 10_u32 == BigUint::ZERO {
+                (digits, places) = (digits / 10_u32, places - 1);
+            }
+            Self { digits, places }
+        })
+    }
+
     /// Digits without the point.
     pub fn digits(&self) -> &BigUint {
         &self.digits
@@ -177,6 +189,19 @@ mod tests {
         for text in ["-1", "1e100000", "1e-99999999999"] {
             assert_eq!(Decimal::of_json_number(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn decimal_around_a_share_is_exact() {
+        let parse = |text: &str| Decimal::parse(text).expect("plain");
+        assert_eq!(
+            parse("240").around(&parse("0.2")),
+            [parse("192"), parse("288")]
+        );
+        assert_eq!(
+            parse("0.5").around(&parse("0.25")),
+            [parse("0.375"), parse("0.625")]
+        );
     }
 
     #[test]

@@ -47,20 +47,27 @@ impl PowerScale {
         // threshold < 2^whole_bits, so the threshold is below half of `most` units.
         let power_of_ten = BigUint::from(10_u32).pow(threshold.places());
         let whole_bits = threshold.digits().bits() as i64 - power_of_ten.bits() as i64 + 1;
-        let places = most_bits as i64 - 1 - whole_bits;
-        let (scaled, divisor) = if places >= 0 {
-            (threshold.digits() << places, power_of_ten)
-        } else {
-            (threshold.digits().clone(), power_of_ten << -places)
-        };
-        let down = i64::try_from(&scaled / &divisor).expect("below half of most");
-        let is_exact = &divisor * down.unsigned_abs() == scaled;
-        Self {
+        let mut scale = Self {
             base,
-            places,
+            places: most_bits as i64 - 1 - whole_bits,
             most: 1 << most_bits,
-            threshold: (down, down + i64::from(!is_exact)),
-        }
+            threshold: (0, 0),
+        };
+        scale.threshold = scale.level(threshold);
+        scale
+    }
+
+    /// A number below twice the threshold in units, rounded down and rounded up. A capped power exceeds it.
+    pub fn level(&self, number: &Decimal) -> (i64, i64) {
+        let power_of_ten = BigUint::from(10_u32).pow(number.places());
+        let (scaled, divisor) = if self.places >= 0 {
+            (number.digits() << self.places, power_of_ten)
+        } else {
+            (number.digits().clone(), power_of_ten << -self.places)
+        };
+        let down = i64::try_from(&scaled / &divisor).expect("below most");
+        let is_exact = &divisor * down.unsigned_abs() == scaled;
+        (down, down + i64::from(!is_exact))
     }
 
     /// The power `base^exponent` in units.
@@ -109,22 +116,30 @@ impl PowerScale {
     /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most `inexact` of
     /// them are rounded. None if the rounding errors leave the answer open.
     pub fn reaches(&self, units: i64, inexact: usize) -> Option<bool> {
-        match units {
-            _ if units >= self.threshold.1 => Some(true),
-            _ if units <= self.most_below(inexact) => Some(false),
-            _ => None,
-        }
+        reaches(self.threshold, units, inexact)
     }
 
     /// The largest sum of units at which the powers certainly lie below the threshold, if at most `inexact` of them
     /// are rounded.
     pub fn most_below(&self, inexact: usize) -> i64 {
-        let (down, up) = self.threshold;
-        match inexact {
-            0 => up - 1,
-            // A capped power alone would have reached the threshold, so no power is capped here.
-            inexact => down - 2 * inexact as i64,
-        }
+        most_below(self.threshold, inexact)
+    }
+}
+
+/// Whether a sum of powers reaches a [level](PowerScale::level): see [`PowerScale::reaches`].
+pub fn reaches(level: (i64, i64), units: i64, inexact: usize) -> Option<bool> {
+    match units {
+        _ if units >= level.1 => Some(true),
+        _ if units <= most_below(level, inexact) => Some(false),
+        _ => None,
+    }
+}
+
+fn most_below((down, up): (i64, i64), inexact: usize) -> i64 {
+    match inexact {
+        0 => up - 1,
+        // A capped power alone would have reached the level, so no power is capped here.
+        inexact => down - 2 * inexact as i64,
     }
 }
 

@@ -4,6 +4,8 @@
 //! The mistakes of a perceptron that starts at weights 0 do not depend on the learning rate. In floating point they
 //! would, because three times 0.1 is not 0.3 there and a score of exactly 0 becomes a small number of either sign.
 
+use num_bigint::BigUint;
+
 /// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and every JSON
 /// reader represents the weight exactly.
 pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
@@ -55,6 +57,23 @@ impl Unit {
 
     pub fn value(self) -> f64 {
         self.value
+    }
+
+    /// This number counted in another unit, as a numerator and a denominator.
+    pub fn over(self, unit: Self) -> (BigUint, BigUint) {
+        let ten = |places: usize| BigUint::from(10_u32).pow(places as u32);
+        let of = |digits: i128, places| BigUint::from(digits.unsigned_abs()) * ten(places);
+        (of(self.digits, unit.places), of(unit.digits, self.places))
+    }
+
+    /// This number counted in another unit, rounded down and rounded up.
+    pub fn count_between(self, unit: Self) -> (i64, i64) {
+        let (own, other) = self.over(unit);
+        let down = &own / &other;
+        let is_whole = &down * &other == own;
+        // No score is as large.
+        let down = i64::try_from(down).unwrap_or(i64::MAX - 1);
+        (down, down + i64::from(!is_whole))
     }
 
     /// `count` units, as the double nearest to the exact product.

@@ -66,6 +66,20 @@ impl Bound {
         }
     }
 
+    /// States that the bound is on the updates, which include the mistakes.
+    #[must_use]
+    pub fn on_updates(self) -> Self {
+        let note = "with thickness, the bound is on the updates, which include all mistakes";
+        let detail = match self.detail {
+            Some(detail) => format!("{detail}; {note}"),
+            None => note.to_owned(),
+        };
+        Self {
+            detail: Some(detail),
+            ..self
+        }
+    }
+
     /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that they did.
     pub fn without_verdict(self) -> Self {
         Self {

@@ -8,14 +8,16 @@
 //!   [`MemberRule`](crate::learners::engine::rule::MemberRule).
 //!   R. Rifkin, A. Klautau, "In defense of one-vs-all classification", JMLR 5 (2004) 101-141.
 //! - Jointly: when the committee is wrong, the member of the true class gains the example, and the one that was
-//!   predicted loses it. The members must have an
-//!   [additive step](crate::learners::engine::rule::MemberRule::additive_step). This is Kesler's construction.
+//!   predicted loses it. With a [thickness](crate::learners::engine::thickness), the same happens when the score of the
+//!   true class is not far enough above the largest other one, whose member then loses the example. The members must
+//!   have an [additive step](crate::learners::engine::rule::MemberRule::additive_step). This is Kesler's construction.
 //!   K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems", JMLR 3 (2003) 951-991.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::learners::decision::Score;
 use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::member::{Joining, Member, member};
 use crate::learners::engine::random::Generator;
@@ -23,6 +25,7 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::Band;
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::lockstep::{self, Lockstep, first_largest};
@@ -53,15 +56,44 @@ pub struct Committee {
     /// The factor of a positive example in an update, see
     /// [`additive_step`](crate::learners::engine::rule::MemberRule::additive_step).
     step: Option<f64>,
-    /// Whether each member decided for its class on the present row.
-    positive: Vec<bool>,
-    /// The scores of the present row in lockstep.
+    /// What each member decided on the present row.
+    stands: Vec<Stand>,
+    /// The scores of the present row, in lockstep or one by one.
     scores: Vec<i64>,
+    exact: Vec<Score>,
     /// The rows of the present block that were mistakes of each member, or its first row, as masks.
     mistaken: Vec<u64>,
     joining: Option<Joining>,
     /// The number of examples shown so far.
     presented: u64,
+}
+
+/// What a member decided on a row.
+#[derive(Clone, Copy, Debug)]
+struct Stand {
+    /// Whether it decided wrongly.
+    is_mistake: bool,
+    /// Whether it learns from the row by itself.
+    is_lesson: bool,
+}
+
+impl Stand {
+    /// The stand of a member with this band and score on a row of its own class or of another.
+    fn of(is_positive: bool, score: &Score, is_own: bool, band: Option<&Band>) -> Self {
+        let is_mistake = is_positive != is_own;
+        Self {
+            is_mistake,
+            is_lesson: is_mistake || band.is_some_and(|band| band.teaches(score, is_own)),
+        }
+    }
+}
+
+/// What a committee decided on a row.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    predicted: u32,
+    /// The class that loses the row if the members learn jointly. None if they do not learn from it.
+    loses: Option<u32>,
 }
 
 /// What a learner without committees says about more than two classes.
@@ -93,7 +125,7 @@ impl Committee {
                 "with these parameters does not learn many classes jointly; use multiclass=one-vs-rest",
             );
         }
-        let positive = Vec::with_capacity(rules.len());
+        let stands = Vec::with_capacity(rules.len());
         let mistaken = vec![0; rules.len()];
         let members = rules.into_iter().map(|rule| Member::new(rule, 0)).collect();
         let committee = Self {
@@ -102,8 +134,9 @@ impl Committee {
             order,
             lockstep: None,
             step,
-            positive,
+            stands,
             scores: Vec::new(),
+            exact: Vec::new(),
             mistaken,
             joining,
             presented: 0,
@@ -141,11 +174,14 @@ impl Committee {
         let class = block.class(row);
         let mut refused = None;
         while self.members.len() <= class as usize {
+            let code = self.members.len() as u32;
             let own = self.join(before, row)?;
             refused = refused.or(own.hear(row));
             let own = own.rule()?;
-            let is_positive = own.decide(&block.of_class(class), row, stop).is_positive();
-            self.positive.push(is_positive);
+            let decision = own.decide(&block.of_class(class), row, stop);
+            let (is_positive, band) = (decision.is_positive(), own.band());
+            let stand = Stand::of(is_positive, &decision.score, code == class, band);
+            self.stands.push(stand);
             // A replay must know where the member joined.
             if let Some(rows) = self.mistaken.last_mut() {
                 *rows |= 1 << row;
@@ -177,8 +213,8 @@ impl Committee {
         Predictor::Committee(all.collect())
     }
 
-    /// Lets every member decide on a row. Returns the predicted class, or None if `stop` is raised.
-    fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Option<u32> {
+    /// Lets every member decide on a row. None if `stop` is raised.
+    fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Option<Verdict> {
         if self.lockstep.is_none() {
             // Members that add whole multiples of the examples can be followed. The first rows stand for all.
             let is_fit = self.step.is_some() && lockstep::pays(block, self.members.len());
@@ -186,54 +222,78 @@ impl Committee {
             let last = members.flat_map(|member| member.rule.last().into_members());
             self.lockstep = Some(Lockstep::of(&last.collect::<Vec<_>>()));
         }
-        let class = match self.lockstep.as_mut().and_then(Option::as_mut) {
+        self.stands.clear();
+        let class = block.class(row);
+        let verdict = match self.lockstep.as_mut().and_then(Option::as_mut) {
             Some(lockstep) => {
                 lockstep.scores(block, row, &mut self.scores);
-                self.positive.clear();
-                let signs = self.scores.iter().map(|score| *score >= 0);
-                self.positive.extend(signs);
-                first_largest(&self.scores, |one, other| one > other)
+                let band = self.members.first_mut().and_then(Member::rule);
+                let band = band.and_then(|rule| rule.band());
+                let stand = |(code, score): (u32, &i64)| {
+                    Stand::of(*score >= 0, &Score::Integer(*score), code == class, band)
+                };
+                self.stands.extend((0..).zip(&self.scores).map(stand));
+                let predicted = first_largest(&self.scores, |one, other| one > other);
+                match band {
+                    None => Verdict::without_band(predicted, class),
+                    Some(band) => {
+                        self.exact.clear();
+                        self.exact
+                            .extend(self.scores.iter().copied().map(Score::Integer));
+                        Verdict::within(band, &self.exact, predicted, class)
+                    }
+                }
             }
             None => self.decide_one_by_one(block, row, stop),
         };
-        stop.look().is_none().then_some(class)
+        stop.look().is_none().then_some(verdict)
     }
 
-    fn decide_one_by_one(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> u32 {
-        self.positive.clear();
-        let members = self.members.iter_mut().filter_map(Member::rule);
-        let scores = members.map(|own| {
+    fn decide_one_by_one(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Verdict {
+        let class = block.class(row);
+        self.exact.clear();
+        for (code, member) in (0..).zip(&mut self.members) {
+            let Some(own) = member.rule() else { continue };
             let decision = own.decide(block, row, stop);
-            self.positive.push(decision.is_positive());
-            decision.score
-        });
-        first_largest(scores, |one, other| one.compare(other).is_gt())
+            let (is_positive, band) = (decision.is_positive(), own.band());
+            let stand = Stand::of(is_positive, &decision.score, code == class, band);
+            self.stands.push(stand);
+            self.exact.push(decision.score);
+        }
+        let predicted = first_largest(&self.exact, |one, other| one.compare(other).is_gt());
+        let band = self.members.first_mut().and_then(Member::rule);
+        match band.and_then(|rule| rule.band()) {
+            None => Verdict::without_band(predicted, class),
+            Some(band) => Verdict::within(band, &self.exact, predicted, class),
+        }
     }
 
-    /// Lets the members learn from the row, for which `predicted` was predicted if a class was known. Returns whether
-    /// one of them changed, and the limit of the first one that refused.
+    /// Lets the members learn from the row, on which they decided if a class was known. Returns whether one of them
+    /// changed, and the limit of the first one that refused.
     fn correct(
         &mut self,
         block: &Block<'_>,
         row: usize,
-        predicted: Option<u32>,
+        verdict: Option<Verdict>,
         random: &mut Generator,
     ) -> (bool, Option<&'static str>) {
         let class = block.class(row);
+        let loses = verdict.and_then(|verdict| verdict.loses);
         let (mut is_changed, mut refused) = (false, None);
         let members = self.members.iter_mut().zip(&mut self.mistaken);
-        for ((code, (own, mistaken)), is_positive) in (0..).zip(members).zip(&self.positive) {
-            let learns = match self.multiclass {
-                Multiclass::OneVsRest => *is_positive != (code == class),
-                Multiclass::Joint => predicted.is_some_and(|predicted| {
-                    predicted != class && [class, predicted].contains(&code)
-                }),
+        for ((code, (own, mistaken)), stand) in (0..).zip(members).zip(&self.stands) {
+            let (learns, is_mistake) = match self.multiclass {
+                Multiclass::OneVsRest => (stand.is_lesson, stand.is_mistake),
+                Multiclass::Joint => (
+                    loses.is_some_and(|loses| [class, loses].contains(&code)),
+                    verdict.is_some_and(|verdict| verdict.predicted != class),
+                ),
             };
             if !learns {
                 continue;
             }
             let view = block.of_class(code);
-            own.mistakes += 1;
+            own.mistakes += u64::from(is_mistake);
             *mistaken |= 1 << row;
             refused = refused.or(own.hear(row));
             match own.rule().map(|rule| rule.update(&view, row, random)) {
@@ -252,6 +312,35 @@ impl Committee {
             }
         }
         (is_changed, refused)
+    }
+}
+
+impl Verdict {
+    fn without_band(predicted: u32, class: u32) -> Self {
+        Self {
+            predicted,
+            loses: (predicted != class).then_some(predicted),
+        }
+    }
+
+    /// The verdict by these scores of all classes on a row of one of them. An equal score of an earlier class wins, as
+    /// in a prediction.
+    fn within(band: &Band, scores: &[Score], predicted: u32, class: u32) -> Self {
+        let Some(own) = scores.get(class as usize) else {
+            // The class has no member yet, so the prediction is a mistake.
+            return Self::without_band(predicted, class);
+        };
+        let others = (0..).zip(scores).filter(|(code, _)| *code != class);
+        let is_above = |one: &(u32, &Score), other: &(u32, &Score)| one.1.compare(other.1).is_gt();
+        let rival = others.reduce(|best, next| if is_above(&next, &best) { next } else { best });
+        let loses = rival.and_then(|(code, rival)| {
+            let is_lesson = match code < class {
+                true => band.teaches(&rival.minus(own), false),
+                false => band.teaches(&own.minus(rival), true),
+            };
+            is_lesson.then_some(code)
+        });
+        Self { predicted, loses }
     }
 }
 
@@ -456,7 +545,10 @@ impl OnlineRule for Committee {
         stop: &StopFlag,
     ) -> Option<usize> {
         rows.find(|&row| {
-            self.is_first(block, row) || self.decide(block, row, stop) != Some(block.class(row))
+            self.is_first(block, row) || {
+                let verdict = self.decide(block, row, stop);
+                verdict.is_none_or(|verdict| verdict.predicted != block.class(row))
+            }
         })
     }
 
@@ -494,11 +586,11 @@ impl OnlineRule for Committee {
         }
         learnt.end = rows.end.min(rows.start.saturating_add(patience as usize));
         for row in rows.start..learnt.end {
-            self.positive.clear();
+            self.stands.clear();
             let decided = match self.members.is_empty() {
                 true => None,
                 false => match self.decide(block, row, stop) {
-                    Some(class) => Some(class),
+                    Some(verdict) => Some(verdict),
                     None => {
                         learnt.end = row;
                         break;
@@ -506,7 +598,7 @@ impl OnlineRule for Committee {
                 },
             };
             match decided {
-                Some(class) => predicted.set(row, class),
+                Some(verdict) => predicted.set(row, verdict.predicted),
                 None => learnt.unpredicted |= 1 << row,
             }
             let is_first = self.is_first(block, row);
@@ -515,7 +607,8 @@ impl OnlineRule for Committee {
                 true => self.join_at(block, row, before, stop),
                 false => None,
             };
-            learnt.mistaken |= u64::from(is_first || decided != Some(block.class(row))) << row;
+            let is_wrong = decided.is_none_or(|verdict| verdict.predicted != block.class(row));
+            learnt.mistaken |= u64::from(is_first || is_wrong) << row;
             let (is_changed, refused) = self.correct(block, row, decided, random);
             let refused = joined.or(refused);
             // A new class changes what is predicted, too.

@@ -37,6 +37,7 @@ pub mod snapshot;
 pub(crate) mod stop_conditions;
 pub mod stopping;
 pub mod task;
+pub mod thickness;
 pub mod trace;
 pub mod train;
 pub mod train_loop;

@@ -61,22 +61,26 @@ impl Phase {
     }
 }
 
-/// The places of a pass at which the hypothesis is wrong. The bits follow each other without gaps, whatever the sizes
+/// The places of a pass from which a rule would learn: those at which its hypothesis is wrong, and those within its
+/// thickness. The bits follow each other without gaps, whatever the sizes
 /// of the blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Wrong {
-    /// One bit per place. A set bit marks a mistake.
+    /// One bit per place. A set bit marks a lesson.
     pub masks: Vec<u64>,
     /// Number of set bits.
+    pub lessons: u64,
+    /// Number of mistakes among them.
     pub errors: u64,
     places: usize,
 }
 
 impl Wrong {
-    /// Appends the mask of the next `rows` places.
-    pub fn push(&mut self, mask: u64, rows: usize) {
+    /// Appends the masks of the next `rows` places: the lessons, and the mistakes among them.
+    pub fn push(&mut self, (mask, mistakes): (u64, u64), rows: usize) {
         let bits = u64::BITS as usize;
-        self.errors += u64::from(mask.count_ones());
+        self.lessons += u64::from(mask.count_ones());
+        self.errors += u64::from(mistakes.count_ones());
         let offset = self.places % bits;
         match self.masks.last_mut() {
             Some(last) if offset > 0 => {
@@ -91,16 +95,18 @@ impl Wrong {
     }
 
     pub(crate) fn write(&self, snapshot: &mut SnapshotWriter) {
-        snapshot.number(self.places as u64);
+        snapshot.numbers([self.places as u64, self.errors]);
         snapshot.numbers(self.masks.iter().copied());
     }
 
     pub(crate) fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         let places = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
+        let errors = snapshot.number()?;
         let masks = snapshot.numbers(places.div_ceil(u64::BITS as usize))?;
-        let errors = masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
+        let lessons = masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
         Ok(Self {
             masks,
+            lessons,
             errors,
             places,
         })
@@ -115,16 +121,19 @@ mod tests {
     fn wrong_places_continue_across_blocks_of_any_size() {
         let mut wrong = Wrong::default();
         for (mask, rows) in [(0b101, 3), (u64::MAX, 64), (0, 1), (0b11, 60)] {
-            wrong.push(mask, rows);
+            wrong.push((mask, mask & 1), rows);
         }
         assert_eq!(
-            (wrong.errors, wrong.places, wrong.masks.len()),
-            (68, 128, 2)
+            (wrong.lessons, wrong.errors, wrong.places, wrong.masks.len()),
+            (68, 3, 128, 2)
         );
         let mut snapshot = SnapshotWriter::default();
         wrong.write(&mut snapshot);
         let bytes = snapshot.finish();
         let read = Wrong::read(&mut SnapshotReader::new(&bytes)).expect("what was written");
-        assert_eq!((read.masks, read.errors), (wrong.masks, wrong.errors));
+        assert_eq!(
+            (read.masks, read.lessons, read.errors),
+            (wrong.masks, wrong.lessons, wrong.errors)
+        );
     }
 }

@@ -16,6 +16,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, Lesson};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
@@ -184,6 +185,26 @@ impl dyn Rule + '_ {
             Kind::Search(_) => unreachable!("a search reads whole passes"),
         }
     }
+
+    /// The masks of the rows of a block from which the rule would learn, and of the mistakes among them. Called while
+    /// the whole sample is read under one hypothesis. For `stop`, see [`OnlineRule::first_mistake`].
+    pub(crate) fn lessons(&mut self, block: &Block<'_>, stop: &StopFlag) -> (u64, u64) {
+        let (mut lessons, mut mistakes, mut next) = (0, 0, 0);
+        match self.kind() {
+            Kind::Online(rule) if rule.band().is_some() => {
+                while let Some(lesson) = rule.first_lesson(block, next..block.rows(), stop) {
+                    lessons |= 1 << lesson.row;
+                    mistakes |= u64::from(lesson.is_mistake) << lesson.row;
+                    next = lesson.row + 1;
+                }
+                (lessons, mistakes)
+            }
+            Kind::Online(_) | Kind::Search(_) => {
+                mistakes = self.mistakes(block, stop);
+                (mistakes, mistakes)
+            }
+        }
+    }
 }
 
 /// A rule that learns from one example at a time.
@@ -208,6 +229,25 @@ pub trait OnlineRule: Rule {
         stop: &StopFlag,
     ) -> Option<usize>;
 
+    /// The first of `rows` from which the rule learns: a mistake, or a row within its
+    /// [thickness](crate::learners::engine::thickness). For `stop`, see [`Self::first_mistake`].
+    fn first_lesson(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<Lesson> {
+        match self.as_member() {
+            Some(member) if member.band().is_some() => first_in_band(member, block, rows, stop),
+            _ => self.first_mistake(block, rows, stop).map(Lesson::mistake),
+        }
+    }
+
+    /// The scores that are too near to the threshold. None without thickness.
+    fn band(&self) -> Option<&Band> {
+        None
+    }
+
     /// Whether the rule polls the stop flag that it receives. If so, looking at examples must not change anything
     /// that [`Rule::snapshot`] writes, so that the state after an interrupted look equals the state before. The
     /// answers of other rules are right at any time.
@@ -215,15 +255,15 @@ pub trait OnlineRule: Rule {
         false
     }
 
-    /// Learns from row `row`, which the hypothesis classified wrongly.
+    /// Learns from row `row`, a [lesson](Self::first_lesson).
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
-    /// Reads `rows` in order and learns from each mistake. Ends early after `mistakes_max` mistakes, which is at
-    /// least 1, or after as many rows that changed the hypothesis, and after an update of the kind
+    /// Reads `rows` in order and learns from each [lesson](Self::first_lesson). Ends early after `mistakes_max` mistakes,
+    /// which is at least 1, or after as many rows that changed the hypothesis, and after an update of the kind
     /// [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is raised, it may also end before a row, which it then
     /// leaves as it was; a rule that [may break off](Self::may_break_off) must.
     ///
-    /// A rule that overrides the method must have the same effect, unless it learns from rows that are no mistakes.
+    /// A rule that overrides the method must have the same effect, unless it is a committee.
     fn learn(
         &mut self,
         block: &Block<'_>,
@@ -258,8 +298,8 @@ pub trait OnlineRule: Rule {
     }
 }
 
-/// An on-line rule that can be a member of a committee. It learns from mistakes only, and a mistake is a decision for
-/// the other class.
+/// An on-line rule that can be a member of a committee. It learns from mistakes, which are decisions for the other
+/// class, and from scores within its band.
 pub trait MemberRule: OnlineRule {
     /// The decision of the present hypothesis on row `row`. For `stop`, see [`OnlineRule::first_mistake`].
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision;
@@ -296,6 +336,25 @@ pub trait SearchRule: Rule {
     fn search(&mut self, random: &mut Generator) -> Update;
 }
 
+/// The first of `rows` that is a mistake of a rule or lies within its band. Once it is stopped, any row.
+fn first_in_band(
+    rule: &mut dyn MemberRule,
+    block: &Block<'_>,
+    mut rows: Range<usize>,
+    stop: &StopFlag,
+) -> Option<Lesson> {
+    let may_break_off = rule.may_break_off();
+    rows.find_map(|row| {
+        let is_positive = block.is_positive(row);
+        let decision = rule.decide(block, row, stop);
+        let is_mistake = decision.is_positive() != is_positive;
+        let is_near = |band: &Band| band.teaches(&decision.score, is_positive);
+        let is_stopped = may_break_off && stop.raised().is_some();
+        (is_mistake || is_stopped || rule.band().is_some_and(is_near))
+            .then_some(Lesson { row, is_mistake })
+    })
+}
+
 /// What [`OnlineRule::learn`] does by definition.
 pub fn learn_one_by_one<R: OnlineRule + ?Sized>(
     rule: &mut R,
@@ -308,19 +367,19 @@ pub fn learn_one_by_one<R: OnlineRule + ?Sized>(
     let mut learnt = Learnt::nothing(rows.end);
     let mut next = rows.start;
     for _ in 0..mistakes_max {
-        let mistake = rule.first_mistake(block, next..rows.end, stop);
+        let lesson = rule.first_lesson(block, next..rows.end, stop);
         // After the flag is raised, the answer may be wrong.
         if rule.may_break_off() && stop.look().is_some() {
             break;
         }
-        let correct = mistake.unwrap_or(rows.end) - next;
-        let limit = rule.presented(correct as u64);
-        let Some(row) = mistake else {
+        let skipped = lesson.map_or(rows.end, |lesson| lesson.row) - next;
+        let limit = rule.presented(skipped as u64);
+        let Some(lesson) = lesson else {
             learnt.last = limit.map_or(learnt.last, Update::Refused);
             return learnt;
         };
-        next = row + 1;
-        learnt.mistake(row, rule.update(block, row, random));
+        next = lesson.row + 1;
+        learnt.note(lesson, rule.update(block, lesson.row, random));
         if let Some(limit) = rule.presented(1).or(limit) {
             learnt.last = Update::Refused(limit);
         }

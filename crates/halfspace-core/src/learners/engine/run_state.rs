@@ -12,6 +12,7 @@ use crate::learners::engine::rule::{BatchRule, OnlineRule, SearchRule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
+use crate::learners::engine::thickness::Lesson;
 use crate::learners::engine::trace::{Trace, TracePoint};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::sample::block::Block;
@@ -295,14 +296,23 @@ impl RunState {
         self.tested.as_mut().filter(|_| self.is_first_pass)
     }
 
-    /// Learns from an example on which the hypothesis made a mistake.
+    /// Learns from one example that was chosen among all lessons.
     ///
     /// # Errors
-    /// Returns the end of the run if the rule reached a limit of its own.
-    pub fn mistake(&mut self, rule: &mut dyn OnlineRule, block: &Block<'_>, row: usize) -> Step {
-        self.note_mistake();
-        let update = rule.update(block, row, &mut self.random);
-        self.count(update)
+    /// Returns the end of the run if the rule reached a limit of its own, or as many updates as mistakes are allowed:
+    /// a run whose lessons all lie within its thickness would never end.
+    pub fn lesson(&mut self, rule: &mut dyn OnlineRule, block: &Block<'_>, lesson: Lesson) -> Step {
+        if lesson.is_mistake {
+            self.note_mistake();
+        }
+        let update = rule.update(block, lesson.row, &mut self.random);
+        self.count(update)?;
+        match self.limits.max_mistakes {
+            Some(most) if self.counts.updates >= most => {
+                Err(Stop::End(Reason::Limit("max_mistakes")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Replaces the hypothesis of a search, which failed on the sample, by the next one.

@@ -7,9 +7,10 @@ use crate::learners::engine::phase::{Best, Phase, Wrong};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, Order, Rule};
-use crate::learners::engine::run::{Counts, Interrupt, Run};
+use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::run_state::{RunState, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
+use crate::learners::engine::thickness::Lesson;
 use crate::learners::lockstep::Judge;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
@@ -292,7 +293,7 @@ impl<'r> TrainLoop<'r> {
 
     fn learn_from_one(&mut self, sample: &mut dyn Sample, wrong: Wrong) -> Step {
         let mut order = self.order.clone();
-        let chosen = rand::RngExt::random_range(&mut order, 0..wrong.errors);
+        let chosen = rand::RngExt::random_range(&mut order, 0..wrong.lessons);
         let place = crate::bits::select_bit(&wrong.masks, chosen);
         // The draw is committed only after the example is read. A run suspended by the read resumes from
         // here.
@@ -302,7 +303,13 @@ impl<'r> TrainLoop<'r> {
         }
         let block = read?;
         self.order = order;
-        self.course.mistake(self.rule.online(), &block, 0)
+        let rule = self.rule.online();
+        let lesson = match rule.band() {
+            None => None,
+            Some(_) => rule.first_lesson(&block, 0..1, &StopFlag::default()),
+        };
+        let lesson = lesson.unwrap_or(Lesson::mistake(0));
+        self.course.lesson(rule, &block, lesson)
     }
 
     /// One pass, or the rest of a resumed one, under one hypothesis. Returns the mistakes. There is at least one,
@@ -322,7 +329,7 @@ impl<'r> TrainLoop<'r> {
             self.course.look_outside(self.run)?;
             let (rows, first) = (block.rows(), done.min(block.rows()));
             if first < rows {
-                let mask = self.rule.mistakes(&block, &self.run.stop);
+                let (lessons, mistakes) = self.rule.lessons(&block, &self.run.stop);
                 let raised = self.run.stop.raised();
                 let may_break_off = match self.rule.kind() {
                     Kind::Online(rule) => rule.may_break_off(),
@@ -332,7 +339,7 @@ impl<'r> TrainLoop<'r> {
                     return Err(Interrupt::Suspended.into());
                 }
                 if let Phase::Evaluating { wrong, .. } = &mut self.phase {
-                    wrong.push(mask >> first, rows - first);
+                    wrong.push((lessons >> first, mistakes >> first), rows - first);
                 }
                 self.course.counts.examples += (rows - first) as u64;
                 self.phase.set_rows(rows);
@@ -345,7 +352,7 @@ impl<'r> TrainLoop<'r> {
             unreachable!("that is what began");
         };
         self.rule.evaluated(wrong.errors);
-        if wrong.errors == 0 {
+        if wrong.lessons == 0 {
             return Err(Stop::End(self.rule.clean_pass()));
         }
         let examples = sample.as_stream().examples().unwrap_or(0);
@@ -371,7 +378,7 @@ impl<'r> TrainLoop<'r> {
         for (index, mask) in masks.iter().enumerate() {
             let rows = BLOCK_ROWS.min(read - index * BLOCK_ROWS);
             if let Phase::Evaluating { wrong, .. } = &mut self.phase {
-                wrong.push(*mask, rows);
+                wrong.push((*mask, *mask), rows);
             }
             self.course.counts.examples += rows as u64;
             self.phase.set_rows(rows);

@@ -1,5 +1,6 @@
 //! The effect of examples on a rule.
 
+use crate::learners::engine::thickness::Lesson;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::BlockCodes;
 
@@ -54,9 +55,10 @@ impl Learnt {
         }
     }
 
-    /// Notes a mistake on row `row` with this effect.
-    pub fn mistake(&mut self, row: usize, update: Update) {
-        self.mistaken |= 1 << row;
+    /// Notes a lesson with this effect.
+    pub fn note(&mut self, lesson: Lesson, update: Update) {
+        let row = lesson.row;
+        self.mistaken |= u64::from(lesson.is_mistake) << row;
         self.updated |= u64::from(update == Update::Changed) << row;
         self.last = update;
     }

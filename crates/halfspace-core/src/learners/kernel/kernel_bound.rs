@@ -1,6 +1,6 @@
 //! Novikoff's bound on the mistakes of the kernel perceptron, in the space of all conjunctions: R^2 |u|^2 / xi^2, where
 //! R^2 = max K(x, x), |u|^2 is the sum of L(v) score(v) over the support vectors v of u with labels L(v), and xi = min
-//! y score(x). All numbers are exact integers.
+//! y score(x). All numbers are exact integers. With thickness tau, the bound is on the updates, and R^2 grows by 2 tau.
 //!
 //! Any strict separator bounds the mistakes of any run from an empty support. If a positive example lies on the final
 //! hyperplane, xi = 0. A copy of the hypothesis then learns on, also from scores of 0, for at most 2 p + 10 passes if
@@ -10,6 +10,7 @@ use num_bigint::{BigInt, BigUint};
 
 use crate::bits::BLOCK_ROWS;
 
+use crate::learners::arithmetic::unit::Unit;
 use crate::learners::engine::bound::{Bound, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
@@ -19,12 +20,14 @@ use crate::learners::sample::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
-/// The bound for the mistakes in `counts` on the examples of `stream`, which `expansion` classifies correctly.
+/// The bound for the mistakes in `counts`, or for its updates with thickness, on the examples of `stream`, which
+/// `expansion` classifies correctly.
 ///
 /// # Errors
 /// The interrupt that stopped the passes over the examples.
 pub fn bound(
     expansion: &KernelExpansion,
+    thickness: Option<Unit>,
     stream: &mut dyn Stream,
     counts: &Counts,
     run: &Run,
@@ -41,19 +44,28 @@ pub fn bound(
             PassResult::Taught => continue,
             PassResult::Full => break,
         };
-        let numerator = separator.norm_squared()? * extremes.radius_squared;
-        let denominator = extremes.margin.magnitude().pow(2);
+        let (counted, tau, below) = match thickness.map(|tau| tau.over(Unit::ONE)) {
+            None => (counts.mistakes, BigUint::ZERO, 1_u32.into()),
+            Some((tau, below)) => (counts.updates, tau, below),
+        };
+        let lengths = extremes.radius_squared * &below + tau * 2_u32;
+        let numerator = separator.norm_squared()? * lengths;
+        let denominator = extremes.margin.magnitude().pow(2) * below;
         let (mistakes_at_most, log2_mistakes_at_most) = ratio(&numerator, &denominator);
         let detail = format!(
             "an example lies on the final hyperplane (xi = 0); the bound uses a strict separator, \
              found in {passes} further passes"
         );
-        return Ok(Bound {
+        let bound = Bound {
             theorem: THEOREM,
             mistakes_at_most,
             log2_mistakes_at_most,
-            respected: Some(denominator * counts.mistakes <= numerator),
+            respected: Some(denominator * counted <= numerator),
             detail: (passes > 0).then_some(detail),
+        };
+        return Ok(match thickness {
+            None => bound,
+            Some(_) => bound.on_updates(),
         });
     }
     let detail = format!(

@@ -17,6 +17,7 @@
 //! | `kernel.conjunctions` | all | all conjunctions, or those without negated literals (monotone) |
 //! | `kernel.max_literals` | any number | the largest number of literals in a conjunction |
 //! | `order` | cyclic | the order of the data, a new order per pass, or a random mistake |
+//! | `thickness` | 0 | how far beyond 0 a score must lie to be left alone |
 //!
 //! XOR of two bits, which no hyperplane separates:
 //!
@@ -45,7 +46,8 @@
 
 use std::ops::Range;
 
-use crate::learners::decision::Decision;
+use crate::learners::arithmetic::unit::Unit;
+use crate::learners::decision::{Decision, Score};
 use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
@@ -57,6 +59,7 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, Lesson, THICKNESS, thickness};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
@@ -112,11 +115,13 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             description: "Largest number of literals of a conjunction.",
         },
         ORDER,
+        THICKNESS,
     ],
     guarantee: Guarantee {
         theorem: "Novikoff, over conjunctions",
         bound: "At most R^2 |u|^2 / xi^2 mistakes, with norms and margin in the space of \
-                conjunctions. By Theorem 4 this number can be exponential in n.",
+                conjunctions. By Theorem 4 this number can be exponential in n. With thickness tau, the bound is on \
+                the updates, and R^2 grows by 2 tau.",
     },
     source: "R. Khardon, D. Roth and R. A. Servedio, Efficiency versus convergence of Boolean \
              kernels for on-line learning algorithms (2005), section 2",
@@ -130,6 +135,9 @@ struct KernelPerceptron {
     scores: KernelScores,
     starts_at_zero: bool,
     order: Order,
+    thickness: Option<Unit>,
+    /// The scores that are too near to 0.
+    band: Option<Band>,
     /// Memory for the packed words of a row.
     words: Vec<u64>,
 }
@@ -148,7 +156,10 @@ impl KernelPerceptron {
                 unknown: false,
             })?;
         let expansion = KernelExpansion::new(kernel);
+        let thickness = thickness(setup.parameters);
         Ok(Self {
+            thickness,
+            band: thickness.map(|tau| Band::of_units(tau, Unit::ONE)),
             scores: KernelScores::new(),
             starts_at_zero: true,
             words: Vec::new(),
@@ -261,7 +272,7 @@ impl Rule for KernelPerceptron {
         if reason != Reason::Converged {
             return Ok(None);
         }
-        let bound = kernel_bound::bound(&self.expansion, stream, counts, run)?;
+        let bound = kernel_bound::bound(&self.expansion, self.thickness, stream, counts, run)?;
         Ok(Some(match self.starts_at_zero {
             true => bound,
             false => bound.without_verdict(),
@@ -283,6 +294,32 @@ impl OnlineRule for KernelPerceptron {
         self.scores
             .prepare_rows(&self.expansion, block, rows.clone(), stop);
         rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
+    }
+
+    fn first_lesson(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<Lesson> {
+        let Some(band) = self.band.clone() else {
+            return self.first_mistake(block, rows, stop).map(Lesson::mistake);
+        };
+        self.scores
+            .prepare_rows(&self.expansion, block, rows.clone(), stop);
+        rows.find_map(|row| {
+            let score = self.scores.score(&self.expansion, block, row, stop);
+            // After the flag is raised, any answer will do.
+            let score = score.map_or(Score::Integer(0), |score| Score::from(score.to_big()));
+            let is_positive = block.is_positive(row);
+            let is_mistake = (score.compare(&Score::Integer(0)).is_ge()) != is_positive;
+            let is_lesson = is_mistake || band.teaches(&score, is_positive);
+            (stop.raised().is_some() || is_lesson).then_some(Lesson { row, is_mistake })
+        })
+    }
+
+    fn band(&self) -> Option<&Band> {
+        self.band.as_ref()
     }
 
     fn look_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) {

@@ -14,6 +14,7 @@
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
 //! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string if a number is not exact |
 //! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
+//! | `thickness` | 0 | how far beyond theta a sum must lie to be left alone, as a share of theta |
 //!
 //! If features have names, the default of `theta` is 4 (2^a - 1), where a is the largest number of active features in
 //! an example.
@@ -40,6 +41,7 @@ use num_bigint::BigUint;
 
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
+use crate::learners::arithmetic::unit::Unit;
 use crate::learners::decision::Decision;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
@@ -50,6 +52,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, SHARE, thickness};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel::active_counts::{intractable, too_active};
@@ -59,7 +62,7 @@ use crate::learners::kernel::kernel_winnow_weights::{
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
-use crate::learners::winnow::check_powers;
+use crate::learners::winnow::{around, check_powers};
 
 /// The largest number of features for which 2^n has at most [`DIGITS_MAX`] digits.
 const DEFAULT_THETA_N_MAX: usize = 33_219;
@@ -113,6 +116,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             description: "Largest number of active features of an example. Each further feature \
                           doubles time and memory.",
         },
+        SHARE,
     ],
     guarantee: Guarantee {
         theorem: "Theorems 2 and 5 (Khardon, Roth, Servedio)",
@@ -153,6 +157,8 @@ fn active_max(parameters: &Parameters) -> u64 {
 struct KernelWinnow {
     weights: KernelWinnowWeights,
     scratch: KernelWinnowScratch,
+    /// The sums that are too near to theta.
+    band: Option<Band>,
     /// Memory for the packed words of a row.
     words: Vec<u64>,
 }
@@ -183,7 +189,9 @@ impl KernelWinnow {
         };
         let alpha = parameters.count("alpha").unwrap_or(2);
         let base = Base::new(alpha as f64).expect("checked by its kind");
+        let share = thickness(parameters).map(Unit::value);
         Ok(Self {
+            band: share.map(|share| Band::of_decimals(&around(share, &theta))),
             weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
             scratch: KernelWinnowScratch::default(),
             words: Vec::new(),
@@ -255,12 +263,17 @@ impl OnlineRule for KernelWinnow {
             weights,
             scratch,
             words,
+            ..
         } = self;
         rows.find(|&row| {
             let bits = block.row_bits(row, words);
             stop.raised().is_some()
                 || weights.is_positive(bits, scratch, stop) != block.is_positive(row)
         })
+    }
+
+    fn band(&self) -> Option<&Band> {
+        self.band.as_ref()
     }
 
     fn may_break_off(&self) -> bool {

@@ -23,6 +23,7 @@
 //! | `eta` | 1 | the learning rate; from weights 0 it only scales the weights |
 //! | `order` | shuffled | a new order per pass, or the order of the data |
 //! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
+//! | `thickness` | 0 | how far beyond 0 a score of the last weights must lie to be left alone |
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
@@ -62,6 +63,7 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, THICKNESS};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
@@ -94,12 +96,12 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     // In Freund and Schapire's experiments the error hardly falls after ten passes. A mean over a thousand would need
     // whole numbers of twice the digits.
     default_stop: DefaultStop::Passes(10),
-    parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
+    parameters: &[READING, BIAS, ETA, ORDER, INITIAL, THICKNESS],
     guarantee: Guarantee {
         theorem: "Novikoff",
         bound: "At most R^2 |u|^2 / xi^2 mistakes of the weights that are averaged, for any separator u with \
                 smallest product xi over examples of norm at most R, and 2 |w_0| |u| / (eta xi) more from first \
-                weights w_0.",
+                weights w_0. With thickness tau, the bound is on the updates, and R^2 grows by 2 tau / eta.",
     },
     source: "Y. Freund and R. E. Schapire, Large margin classification using the perceptron algorithm (1999)",
     check: None,
@@ -289,6 +291,10 @@ impl Rule for AveragedPerceptron {
 impl OnlineRule for AveragedPerceptron {
     fn order(&self) -> Order {
         self.perceptron.order()
+    }
+
+    fn band(&self) -> Option<&Band> {
+        self.perceptron.band()
     }
 
     fn first_mistake(

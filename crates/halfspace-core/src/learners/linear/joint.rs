@@ -5,7 +5,8 @@
 //! For the proof, write the weights of all classes one after the other. A mistake on x of class y, for which r was
 //! predicted, adds z, which is x in the place of y and -x in that of r. Its square is 2 |x|^2, and the product with the
 //! present weights is at most 0, so k mistakes give weights of squared length at most 2 k R^2. Their product with U is
-//! at least k gamma. K. Crammer, Y. Singer, JMLR 3 (2003) 951-991, after C. Kesler.
+//! at least k gamma. With thickness tau, the product may be tau, so k updates give at most k (2 R^2 + 2 tau / eta).
+//! K. Crammer, Y. Singer, JMLR 3 (2003) 951-991, after C. Kesler.
 
 use num_bigint::BigUint;
 
@@ -15,19 +16,20 @@ use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{LinearScore, LinearWeights};
 use crate::learners::linear::novikoff::{
-    is_positive, norm_squared, smaller, squares, unknown, weights_squared,
+    Start, is_positive, norm_squared, smaller, squares, unknown, weights_squared,
 };
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::source::Stream;
 
 const THEOREM: &str = "Kesler; Crammer and Singer";
 
-/// The bound for the mistakes in `counts`, which the run made from w = 0 on the examples of `stream`. None if the
-/// committee is of another kind.
+/// The bound for the mistakes in `counts`, or for its updates with thickness, which the run made from w = 0 on the
+/// examples of `stream`. None if the committee is of another kind.
 ///
 /// # Errors
 /// The interrupt that stopped the pass over the examples.
 pub fn bound(
+    start: &Start,
     committee: &Predictor,
     stream: &mut dyn Stream,
     counts: &Counts,
@@ -62,7 +64,7 @@ pub fn bound(
             }
         }
     }
-    let bound = |gap| of_gap(&members, radius_squared, gap, counts.mistakes);
+    let bound = |gap| of_gap(start, &members, radius_squared, gap, start.counted(counts));
     Ok(smallest.map(bound))
 }
 
@@ -79,10 +81,11 @@ fn gap(own: &Score, other: &Score) -> LinearScore {
 }
 
 fn of_gap(
+    start: &Start,
     members: &[LinearWeights],
     radius_squared: f64,
     gap: LinearScore,
-    mistakes: u64,
+    counted: u64,
 ) -> Bound {
     if !is_positive(gap) {
         return unknown(
@@ -98,10 +101,11 @@ fn of_gap(
                 LinearWeights::Real(_) => unreachable!("scores of real weights are real"),
             };
             let norm_squared: BigUint = members.iter().map(of_member).sum();
+            let (excess, below) = start.excess();
             // The squared norm of a Boolean example is a count of bits, so it is a whole number.
-            let numerator = norm_squared * (2 * radius_squared as u64);
-            let denominator = BigUint::from(gap.unsigned_abs()).pow(2);
-            let respected = BigUint::from(mistakes) * &denominator <= numerator;
+            let numerator = norm_squared * (&below * (2 * radius_squared as u64) + excess);
+            let denominator = BigUint::from(gap.unsigned_abs()).pow(2) * below;
+            let respected = BigUint::from(counted) * &denominator <= numerator;
             (ratio(&numerator, &denominator).0, respected)
         }
         LinearScore::Real(gap) => {
@@ -110,18 +114,19 @@ fn of_gap(
                 LinearWeights::Integer(_) => unreachable!("scores of whole weights are whole"),
             };
             let norm_squared: f64 = members.iter().map(of_member).sum();
-            let value = on_whole_numbers(2.0 * radius_squared * norm_squared / (gap * gap));
+            let lengths = 2.0 * radius_squared + start.excess_real();
+            let value = on_whole_numbers(lengths * norm_squared / (gap * gap));
             if !value.is_finite() {
                 return unknown(THEOREM, "the bound exceeds the range of f64");
             }
-            (Some(value), mistakes as f64 <= value)
+            (Some(value), counted as f64 <= value)
         }
     };
-    Bound {
+    start.noted(Bound {
         theorem: THEOREM,
         mistakes_at_most,
         log2_mistakes_at_most: None,
         respected: Some(respected),
         detail: None,
-    }
+    })
 }

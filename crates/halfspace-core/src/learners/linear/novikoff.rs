@@ -5,6 +5,9 @@
 //! For the proof, let u have length 1 and k mistakes lead to w. Then k eta xi - |w_0| <= <u, w> <= |w|, and |w|^2 is
 //! at most |w_0|^2 + k eta^2 R^2. Squaring the first and dividing by k eta^2 xi^2 gives the sum.
 //!
+//! With thickness tau, an update may also come from a product of at most tau, so |w|^2 grows by at most eta^2 R^2 +
+//! 2 eta tau. The same proof then bounds the updates, with R^2 + 2 tau / eta in the place of R^2.
+//!
 //! Any strict separator u bounds the mistakes of any run. But the final weights of a run classify a score of 0 as
 //! positive, so a positive example may lie on their hyperplane. Then xi = 0 and they give no bound. In that case a
 //! copy of the weights learns on, also from products of 0, until it separates strictly. It gives up after 2 p + 10
@@ -12,6 +15,7 @@
 
 use num_bigint::BigUint;
 
+use crate::learners::arithmetic::unit::Unit;
 use crate::learners::engine::bound::{Bound, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::linear::linear_weights::{
@@ -37,13 +41,15 @@ struct Extremes {
     margin: LinearScore,
 }
 
-/// Where a run began, and how far each mistake moved its weights.
+/// Where a run began, how far each update moved its weights, and how thick it was.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// |w_0|^2 with the bias, in the square of the unit of the weights.
     squared: LinearNorm,
     /// The rate eta in units of the weights.
     rate: f64,
+    /// The thickness tau in units of the weights, as a quotient.
+    thickness: Option<(BigUint, BigUint)>,
 }
 
 /// A squared norm.
@@ -54,13 +60,50 @@ enum LinearNorm {
 }
 
 impl Start {
-    /// The start of a run whose first weights are these.
-    pub fn of(weights: &LinearWeights, rate: f64) -> Self {
+    /// The start of a run whose first weights, in this unit, are these.
+    pub fn of(weights: &LinearWeights, rate: f64, thickness: Option<Unit>, unit: Unit) -> Self {
         let squared = match weights {
             LinearWeights::Integer(own) => LinearNorm::Whole(weights_squared(own)),
             LinearWeights::Real(own) => LinearNorm::Real(squares(own)),
         };
-        Self { squared, rate }
+        Self {
+            squared,
+            rate,
+            thickness: thickness.map(|tau| tau.over(unit)),
+        }
+    }
+
+    /// What the bounds are on: the updates of a run with thickness, and the mistakes of any other.
+    pub(super) fn counted(&self, counts: &Counts) -> u64 {
+        match self.thickness {
+            Some(_) => counts.updates,
+            None => counts.mistakes,
+        }
+    }
+
+    /// 2 tau / eta as a quotient of whole numbers, for rates of whole weights, which are whole.
+    pub(super) fn excess(&self) -> (BigUint, BigUint) {
+        let (numerator, denominator) = self
+            .thickness
+            .clone()
+            .unwrap_or_else(|| (BigUint::ZERO, 1_u32.into()));
+        (numerator * 2_u32, denominator * self.rate as u64)
+    }
+
+    /// 2 tau / eta.
+    pub(super) fn excess_real(&self) -> f64 {
+        let value = |(numerator, denominator): &(BigUint, BigUint)| {
+            ratio(numerator, denominator).0.unwrap_or(f64::INFINITY)
+        };
+        2.0 * self.thickness.as_ref().map_or(0.0, value) / self.rate
+    }
+
+    /// The bound with a note if it is on the updates.
+    pub(super) fn noted(&self, bound: Bound) -> Bound {
+        match self.thickness {
+            Some(_) => bound.on_updates(),
+            None => bound,
+        }
     }
 
     /// Whether all first weights are 0.
@@ -92,14 +135,9 @@ pub fn bound(
     let Some(extremes) = extremes(weights, stream, run)? else {
         return Ok(unknown(THEOREM, "the data have no examples"));
     };
+    let counted = start.counted(counts);
     if extremes.is_strict() {
-        return Ok(of_separator(
-            start,
-            weights,
-            &extremes,
-            counts.mistakes,
-            None,
-        ));
+        return Ok(of_separator(start, weights, &extremes, counted, None));
     }
     let mut strict = weights.clone();
     let passes_max = 2 * counts.passes + 10;
@@ -121,7 +159,7 @@ pub fn bound(
         start,
         &strict,
         &extremes,
-        counts.mistakes,
+        counted,
         Some(detail),
     ))
 }
@@ -138,7 +176,7 @@ fn of_separator(
     start: &Start,
     weights: &LinearWeights,
     extremes: &Extremes,
-    mistakes: u64,
+    counted: u64,
     detail: Option<String>,
 ) -> Bound {
     let (mistakes_at_most, respected) = match (weights, extremes.margin, &start.squared) {
@@ -151,22 +189,25 @@ fn of_separator(
             // Rates of integer weights are whole.
             let rate = start.rate as u64;
             let further = root(first * &norm_squared) * 2_u32 * margin;
+            let (excess, below) = start.excess();
             // The squared norm of a Boolean example is a count of bits, so it is a whole number.
-            let numerator = norm_squared * (extremes.radius_squared as u64) * rate + further;
-            let denominator = BigUint::from(margin).pow(2) * rate;
-            let respected = BigUint::from(mistakes) * &denominator <= numerator;
+            let lengths = (&below * (extremes.radius_squared as u64) + excess) * rate;
+            let numerator = norm_squared * lengths + further * &below;
+            let denominator = BigUint::from(margin).pow(2) * rate * below;
+            let respected = BigUint::from(counted) * &denominator <= numerator;
             // Integer weights are at most 2^40, so the ratio is far within the range of f64.
             (ratio(&numerator, &denominator).0, respected)
         }
         (LinearWeights::Real(weights), LinearScore::Real(margin), LinearNorm::Real(first)) => {
             let norm_squared = squares(weights);
-            let from_zero = self::mistakes(extremes.radius_squared, norm_squared, margin);
+            let lengths = extremes.radius_squared + start.excess_real();
+            let from_zero = self::mistakes(lengths, norm_squared, margin);
             let further = 2.0 * first.sqrt() * norm_squared.sqrt() / (start.rate * margin);
             let value = from_zero + further;
             if !value.is_finite() {
                 return unknown(THEOREM, "the bound exceeds the range of f64");
             }
-            (Some(value), mistakes as f64 <= value)
+            (Some(value), counted as f64 <= value)
         }
         _ => unreachable!("scores of integer weights are integers"),
     };
@@ -176,13 +217,13 @@ fn of_separator(
         (None, false) => Some(further.to_owned()),
         (Some(detail), false) => Some(format!("{detail}; {further}")),
     };
-    Bound {
+    start.noted(Bound {
         theorem: THEOREM,
         mistakes_at_most,
         log2_mistakes_at_most: None,
         respected: Some(respected),
         detail,
-    }
+    })
 }
 
 /// Makes perceptron passes that also learn from products of 0. Returns the number of passes until the separation is

@@ -11,6 +11,7 @@
 //! | `eta` | 1 | the learning rate; from weights 0 it only scales the weights |
 //! | `order` | cyclic | the order of the data, a new order per pass, or a random mistake |
 //! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
+//! | `thickness` | 0 | how far beyond 0 a score must lie to be left alone |
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
@@ -52,6 +53,7 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Order, Rule, learn_one_by_one};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, THICKNESS, thickness};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::joint;
@@ -161,11 +163,12 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     is_conservative: true,
     replay: Replay::Mistaken,
     default_stop: DefaultStop::Passes(1000),
-    parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
+    parameters: &[READING, BIAS, ETA, ORDER, INITIAL, THICKNESS],
     guarantee: Guarantee {
         theorem: "Novikoff",
         bound: "At most R^2 |u|^2 / xi^2 mistakes, for any separator u with smallest product xi over \
-                examples of norm at most R, and 2 |w_0| |u| / (eta xi) more from first weights w_0.",
+                examples of norm at most R, and 2 |w_0| |u| / (eta xi) more from first weights w_0. With \
+                thickness tau, the bound is on the updates, and R^2 grows by 2 tau / eta.",
     },
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
     check: None,
@@ -185,15 +188,24 @@ pub struct Perceptron {
     unit: Unit,
     /// The factor of the example in an update.
     step: f64,
-    /// Real weights times this number stay finite.
-    spare: f64,
     scratch: LinearScratch,
-    eta: f64,
-    order: Order,
+    course: Course,
     /// Where the run began.
     start: Start,
+    /// The scores that are too near to 0, in units.
+    band: Option<Band>,
     /// How many updates are possible before an integer weight could exceed the range of exact scores.
     updates_left: u64,
+}
+
+/// How a perceptron learns, wherever it begins.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    eta: f64,
+    order: Order,
+    /// Real weights times this number stay finite.
+    spare: f64,
+    thickness: Option<Unit>,
 }
 
 impl Perceptron {
@@ -218,18 +230,22 @@ impl Perceptron {
         let reading = reading(setup)?;
         let has_bias = parameters.flag("bias");
         let first = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
-        let eta = parameters.number("eta");
-        Ok(Self::begin(reading, first, eta, order, spare))
+        let course = Course {
+            eta: parameters.number("eta"),
+            order,
+            spare,
+            thickness: thickness(parameters),
+        };
+        Ok(Self::begin(reading, first, course))
     }
 
     /// The rule before its first example. `reading` is none for real examples.
     fn begin(
         reading: Option<Reading>,
         (first, bias): (Vec<f64>, Option<f64>),
-        eta: f64,
-        order: Order,
-        spare: f64,
+        course: Course,
     ) -> Self {
+        let eta = course.eta;
         let all = || first.iter().chain(&bias);
         let is_whole = |&weight: &f64| {
             weight as i64 as f64 == weight && weight.abs() <= INTEGER_WEIGHT_MAX as f64
@@ -256,16 +272,20 @@ impl Perceptron {
             (None, Some(_)) => 1.0,
             _ => eta,
         };
+        let unit = unit.unwrap_or(Unit::ONE);
+        let band = course.thickness.map(|tau| match weights {
+            LinearWeights::Integer(_) => Band::of_units(tau, unit),
+            LinearWeights::Real(_) => Band::of_reals(tau, unit),
+        });
         Self {
             scratch: weights.scratch(),
             updates_left: updates_left(&weights, step),
-            start: Start::of(&weights, step),
+            start: Start::of(&weights, step, course.thickness, unit),
             weights,
-            unit: unit.unwrap_or(Unit::ONE),
+            unit,
             step,
-            spare,
-            eta,
-            order,
+            band,
+            course,
         }
     }
 
@@ -286,7 +306,7 @@ impl Perceptron {
 
     /// The amount of an update by a positive example, and the number by which real weights must stay finite.
     fn amount(&self) -> (f64, f64) {
-        (self.step, self.unit.value().max(1.0) * self.spare)
+        (self.step, self.unit.value().max(1.0) * self.course.spare)
     }
 
     /// The hypothesis for weights in units.
@@ -347,7 +367,7 @@ impl Rule for Perceptron {
         };
         weights.check_like(&self.weights)?;
         let (reading, first) = (self.weights.reading(), weights.numbers());
-        *self = Self::begin(reading, first, self.eta, self.order, self.spare);
+        *self = Self::begin(reading, first, self.course);
         Ok(())
     }
 
@@ -398,13 +418,17 @@ impl Rule for Perceptron {
         if reason != Reason::Converged || !self.start.is_zero() {
             return Ok(None);
         }
-        joint::bound(committee, stream, counts, run)
+        joint::bound(&self.start, committee, stream, counts, run)
     }
 }
 
 impl OnlineRule for Perceptron {
     fn order(&self) -> Order {
-        self.order
+        self.course.order
+    }
+
+    fn band(&self) -> Option<&Band> {
+        self.band.as_ref()
     }
 
     fn first_mistake(
@@ -445,6 +469,7 @@ impl OnlineRule for Perceptron {
         let amount = self.amount();
         let learnt = match most {
             0 => None,
+            _ if self.band.is_some() => None,
             most => self.weights.learn(block, rows.clone(), amount, most),
         };
         match learnt {

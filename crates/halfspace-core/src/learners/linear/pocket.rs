@@ -11,6 +11,7 @@
 //! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
 //! | `eta` | 1 | the learning rate |
 //! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
+//! | `thickness` | 0 | how far beyond 0 a score must lie; the drawn examples may be correct ones that do not |
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
@@ -44,6 +45,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, Lesson, THICKNESS};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::LinearWeights;
@@ -70,7 +72,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     is_conservative: false,
     replay: Replay::Whole,
     default_stop: DefaultStop::Mistakes(10_000),
-    parameters: &[READING, BIAS, ETA, INITIAL],
+    parameters: &[READING, BIAS, ETA, INITIAL, THICKNESS],
     guarantee: Guarantee {
         theorem: "Gallant, pocket convergence",
         bound: "The pocket holds an optimal hyperplane with a probability that tends to 1 with the \
@@ -161,6 +163,19 @@ impl OnlineRule for Pocket {
         stop: &StopFlag,
     ) -> Option<usize> {
         self.perceptron.first_mistake(block, rows, stop)
+    }
+
+    fn first_lesson(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<Lesson> {
+        self.perceptron.first_lesson(block, rows, stop)
+    }
+
+    fn band(&self) -> Option<&Band> {
+        self.perceptron.band()
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {

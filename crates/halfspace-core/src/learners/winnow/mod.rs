@@ -12,7 +12,7 @@
 //!
 //! Features may have names, and then nobody knows N. With at most a active features in an example, the threshold 4a
 //! keeps the number of mistakes at most 6 k (3 + log2 a) at alpha = 2, however many names there are
-//! ([`winnow_bound::mistakes_over_names`]).
+//! ([`winnow_bound::updates_over_names`]).
 //!
 //! Only the exponent of a weight is stored, and alpha is exactly the decimal that you write, so every comparison is
 //! exact for any alpha.
@@ -23,6 +23,7 @@
 //! | `theta` | N; 4a for names | the threshold, a plain decimal above 0, as a string if a number is not exact |
 //! | `negated_literals` | false | whether the complement of each feature is a feature too: N = 2n |
 //! | `relevant` | none | the number of features in the disjunction, if known, for the bound |
+//! | `thickness` | 0 | how far beyond theta a sum must lie to be left alone, as a share of theta |
 //!
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;
@@ -51,6 +52,7 @@ use self::disjunction::DisjunctionVerdict;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
+use crate::learners::arithmetic::unit::Unit;
 use crate::learners::decision::Decision;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
@@ -62,12 +64,13 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::{Band, Lesson, SHARE, thickness};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
-use crate::learners::winnow::winnow_weights::WinnowWeights;
+use crate::learners::winnow::winnow_weights::{Level, WinnowWeights};
 
 /// The kind of the hypothesis in model documents.
 pub const KIND: &str = "winnow";
@@ -121,20 +124,21 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             description: "Largest number of features in the disjunction behind the labels, if \
                           known. The result then reports the bound on the mistakes.",
         },
+        SHARE,
     ],
     guarantee: Guarantee {
         theorem: "Theorem 2 (Littlestone)",
         bound: "At most alpha/(alpha-1) N/theta + k (alpha+1) (1 + log_alpha theta) mistakes on \
                 examples labelled by a disjunction of k among N features; only the first term if \
                 theta < 1. With names and at most a active features, at most k (1 + log_alpha theta) \
-                (1 + ((alpha-1) theta + a) / ((1-1/alpha) theta - a)).",
+                (1 + ((alpha-1) theta + a) / ((1-1/alpha) theta - a)). With thickness the bounds are on the updates.",
     },
     source: "N. Littlestone, Learning quickly when irrelevant attributes abound (1988)",
     check: None,
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 
-/// The bound for features with names, which is our own: see [`winnow_bound::mistakes_over_names`].
+/// The bound for features with names, which is our own: see [`winnow_bound::updates_over_names`].
 const OVER_NAMES: &str = "Winnow over names";
 
 /// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the two.
@@ -162,8 +166,34 @@ struct Winnow {
     /// The largest number of active features in an example, if features have names.
     active_max: Option<u64>,
     starts_at_one: bool,
+    thick: Option<Thick>,
     /// Memory for the packed words of a row.
     words: Vec<u64>,
+}
+
+/// The thickness, and the sums that it leaves alone.
+struct Thick {
+    share: f64,
+    /// What the sum of a negative example must stay below, and what that of a positive one must reach.
+    levels: [Level; 2],
+    band: Band,
+}
+
+impl Thick {
+    fn new(share: f64, weights: &WinnowWeights) -> Self {
+        let levels = around(share, weights.theta());
+        Self {
+            share,
+            band: Band::of_decimals(&levels),
+            levels: levels.map(|level| weights.level(level)),
+        }
+    }
+}
+
+/// theta - tau and theta + tau.
+pub fn around(share: f64, theta: &Decimal) -> [Decimal; 2] {
+    let share = Decimal::parse(&share.to_string()).expect("a share below 1");
+    theta.around(&share)
 }
 
 impl Winnow {
@@ -193,8 +223,10 @@ impl Winnow {
         });
         let base = parameters.factor("alpha");
         let weights = WinnowWeights::new(base, theta, setup.n, vec![0; features]);
+        let share = thickness(parameters).map(Unit::value);
         Ok(Self {
             table: weights.table(),
+            thick: share.map(|share| Thick::new(share, &weights)),
             weights,
             relevant,
             active_max: setup.active_max,
@@ -212,6 +244,7 @@ impl Winnow {
     fn stated(&self, relevant: f64) -> Result<Bound, Bound> {
         let (base, theta) = (self.weights.base(), self.weights.theta());
         let (alpha, ln_theta) = (base.value(), theta.ln());
+        let thickness = self.thick.as_ref().map_or(0.0, |thick| thick.share);
         let bound = |theorem, value: f64| Bound {
             theorem,
             mistakes_at_most: value.is_finite().then_some(value),
@@ -221,21 +254,24 @@ impl Winnow {
         };
         let Some(active) = self.active_max else {
             let features = self.weights.exponents().len() as f64;
-            let value = winnow_bound::mistakes_by_logarithm(alpha, ln_theta, features, relevant);
+            let value =
+                winnow_bound::updates_by_logarithm(alpha, ln_theta, thickness, features, relevant);
             return Ok(Bound {
                 // N / theta is the term that leaves the range of f64. The other term is negligible beside it.
                 log2_mistakes_at_most: (!value.is_finite()).then(|| {
-                    let factor = alpha / (alpha - 1.0);
+                    let factor = alpha / (alpha - 1.0) / (1.0 - thickness);
                     libm::log2(factor * features) - ln_theta / core::f64::consts::LN_2
                 }),
                 ..bound(ENTRY.guarantee.theorem, value)
             });
         };
-        let value = winnow_bound::mistakes_over_names(alpha, ln_theta, active as f64, relevant);
+        let active_max = active as f64;
+        let value =
+            winnow_bound::updates_over_names(alpha, ln_theta, thickness, active_max, relevant);
         value.map(|value| bound(OVER_NAMES, value)).ok_or_else(|| {
             let detail = format!(
-                "assumption not met: theta must exceed a alpha/(alpha-1), where a = {active} features of an example \
-                 are active"
+                "assumption not met: theta less its thickness must exceed a alpha/(alpha-1), where a = {active} \
+                 features of an example are active"
             );
             Bound {
                 detail: Some(detail),
@@ -325,11 +361,14 @@ impl Rule for Winnow {
         if !self.starts_at_one {
             return Ok(Some(unmet("the weights did not start at 1".to_owned())));
         }
+        let (counted, what) = match self.thick {
+            None => (counts.mistakes, "mistakes"),
+            Some(_) => (counts.updates, "updates"),
+        };
         // The value is accurate to about 50 bits.
-        if counts.mistakes as f64 > value * (1.0 + 1e-9) {
+        if counted as f64 > value * (1.0 + 1e-9) {
             return Ok(Some(unmet(format!(
-                "the run made more mistakes than any disjunction of at most {relevant} features \
-                 allows"
+                "the run made more {what} than any disjunction of at most {relevant} features allows"
             ))));
         }
         let complements = self.weights.has_complements();
@@ -367,6 +406,30 @@ impl OnlineRule for Winnow {
     ) -> Option<usize> {
         self.weights
             .first_mistake(block, rows, &mut self.words, stop)
+    }
+
+    fn first_lesson(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<Lesson> {
+        let Some(thick) = &self.thick else {
+            return self.first_mistake(block, rows, stop).map(Lesson::mistake);
+        };
+        let row = rows.find(|&row| {
+            let is_positive = block.is_positive(row);
+            let bits = block.row_bits(row, &mut self.words);
+            let level = &thick.levels[usize::from(is_positive)];
+            stop.raised().is_some() || self.weights.reaches(bits, level) != is_positive
+        })?;
+        let bits = block.row_bits(row, &mut self.words);
+        let is_mistake = self.weights.is_positive(bits) != block.is_positive(row);
+        Some(Lesson { row, is_mistake })
+    }
+
+    fn band(&self) -> Option<&Band> {
+        self.thick.as_ref().map(|thick| &thick.band)
     }
 
     fn may_break_off(&self) -> bool {

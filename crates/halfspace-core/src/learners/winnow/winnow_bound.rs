@@ -13,47 +13,70 @@ use crate::learners::engine::bound::on_whole_numbers;
 /// A share of theta below which a difference of such shares may be rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The bound for features with names, whose number is not known: if every example has at most a = `active_max` active
-/// features and theta > a alpha / (alpha - 1), at most
-/// `k (1 + log_alpha theta) (1 + ((alpha - 1) theta + a) / ((1 - 1 / alpha) theta - a))` mistakes. None if theta is
-/// not larger.
+/// The bound on the updates for features with names, whose number is not known: if every example has at most
+/// a = `active_max` active features and theta - tau > a alpha / (alpha - 1), at most
+/// `k (1 + log_alpha(theta + tau)) (1 + ((alpha - 1) (theta + tau) + a) / ((1 - 1/alpha) (theta - tau) - a))` updates,
+/// where the thickness tau is the share `thickness` of theta. Without thickness all updates are mistakes. None if theta
+/// is not larger.
 ///
 /// Proof idea: a feature has a stored weight once it was active in a mistake, and the sum of the stored weights starts
-/// at 0. A promotion adds less than (alpha - 1) theta, and 1 for each feature that it stores, of which there are at
-/// most a. A demotion removes at least (1 - 1 / alpha) theta and adds at most a in the same way. The sum is never
-/// negative, so the fraction bounds the demotions per promotion. A relevant feature is never demoted, and promoted at
-/// most 1 + log_alpha theta times.
-pub fn mistakes_over_names(
+/// at 0. A promotion adds less than (alpha - 1) (theta + tau), and 1 for each feature that it stores, of which there are
+/// at most a. A demotion removes at least (1 - 1 / alpha) (theta - tau) and adds at most a in the same way. The sum is
+/// never negative, so the fraction bounds the demotions per promotion. A relevant feature is never demoted, and
+/// promoted at most 1 + log_alpha (theta + tau) times.
+pub fn updates_over_names(
     alpha: f64,
     ln_theta: f64,
+    thickness: f64,
     active_max: f64,
     relevant: f64,
 ) -> Option<f64> {
     let share = libm::exp(libm::log(active_max) - ln_theta);
-    let removed = 1.0 - 1.0 / alpha - share;
+    let removed = (1.0 - 1.0 / alpha) * (1.0 - thickness) - share;
     (removed > ROUNDING).then(|| {
-        let promotions = relevant * (1.0 + ln_theta.max(0.0) / libm::log(alpha));
-        on_whole_numbers(promotions * (1.0 + (alpha - 1.0 + share) / removed))
+        let promotions = relevant * promotions(alpha, ln_theta, thickness).max(1.0);
+        let added = (alpha - 1.0) * (1.0 + thickness) + share;
+        on_whole_numbers(promotions * (1.0 + added / removed))
     })
+}
+
+/// How often a relevant weight can be promoted: 1 + log_alpha (theta + tau). Not positive if a weight reaches
+/// theta + tau from the start.
+fn promotions(alpha: f64, ln_theta: f64, thickness: f64) -> f64 {
+    1.0 + (ln_theta + libm::log1p(thickness)) / libm::log(alpha)
 }
 
 /// The bound on the mistakes for alpha > 1, theta > 0, N = `features` and k = `relevant`. With negated literals, N
 /// counts every feature twice. The bound is infinite if N / theta leaves the range of f64.
 pub fn mistakes(alpha: f64, theta: f64, features: f64, relevant: f64) -> f64 {
-    sum(alpha, features / theta, libm::log(theta), relevant)
+    sum(alpha, features / theta, libm::log(theta), 0.0, relevant)
 }
 
 /// The same bound from the natural logarithm of theta, for a theta outside the range of f64.
 pub fn mistakes_by_logarithm(alpha: f64, ln_theta: f64, features: f64, relevant: f64) -> f64 {
-    let quotient = libm::exp(libm::log(features) - ln_theta);
-    sum(alpha, quotient, ln_theta, relevant)
+    updates_by_logarithm(alpha, ln_theta, 0.0, features, relevant)
 }
 
-fn sum(alpha: f64, features_over_theta: f64, ln_theta: f64, relevant: f64) -> f64 {
-    let demotions = alpha / (alpha - 1.0) * features_over_theta;
-    on_whole_numbers(match ln_theta < 0.0 {
+/// The bound on the updates with the thickness tau, which is the share `thickness` of theta. By the same proof it is
+/// `alpha/(alpha - 1) N/(theta - tau) + k (1 + log_alpha(theta + tau)) (1 + alpha (theta + tau)/(theta - tau))`.
+pub fn updates_by_logarithm(
+    alpha: f64,
+    ln_theta: f64,
+    thickness: f64,
+    features: f64,
+    relevant: f64,
+) -> f64 {
+    let quotient = libm::exp(libm::log(features) - ln_theta);
+    sum(alpha, quotient, ln_theta, thickness, relevant)
+}
+
+fn sum(alpha: f64, features_over_theta: f64, ln_theta: f64, thickness: f64, relevant: f64) -> f64 {
+    let demotions = alpha / (alpha - 1.0) * features_over_theta / (1.0 - thickness);
+    let ratio = (1.0 + thickness) / (1.0 - thickness);
+    let promotions = promotions(alpha, ln_theta, thickness);
+    on_whole_numbers(match promotions < 1.0 {
         true => demotions,
-        false => demotions + relevant * (alpha + 1.0) * (1.0 + ln_theta / libm::log(alpha)),
+        false => demotions + relevant * (1.0 + alpha * ratio) * promotions,
     })
 }
 
@@ -73,14 +96,26 @@ mod tests {
 
     #[test]
     fn winnow_bound_over_names_needs_no_number_of_features() {
-        let bound =
-            |theta: f64, active, relevant| mistakes_over_names(2.0, theta.ln(), active, relevant);
+        let bound = |theta: f64, active, relevant| {
+            updates_over_names(2.0, theta.ln(), 0.0, active, relevant)
+        };
         // 6 k (3 + log2 a) at theta = 4 a
         let expected = 6.0 * 5.0 * (3.0 + 50_f64.log2());
         assert!((bound(200.0, 50.0, 5.0).expect("large") - expected).abs() < 1e-9);
         assert!((expected - 259.3).abs() < 0.05);
         assert_eq!(bound(8.0, 2.0, 1.0), Some(24.0));
         assert_eq!(bound(100.0, 50.0, 5.0), None);
+    }
+
+    #[test]
+    fn winnow_bounds_with_thickness_are_those_of_the_proofs() {
+        // theta + tau = 128, theta - tau = 32, a = 4: (1 + 7) (1 + (128 + 4) / (16 - 4))
+        let over_names = updates_over_names(2.0, 80_f64.ln(), 0.6, 4.0, 1.0).expect("large");
+        assert!((over_names - 96.0).abs() < 1e-9);
+        assert_eq!(updates_over_names(2.0, 80_f64.ln(), 0.9, 4.0, 1.0), None);
+        // 2 * 64 / 32 + 3 (1 + 7) (1 + 2 * 128 / 32)
+        let of_numbers = updates_by_logarithm(2.0, 80_f64.ln(), 0.6, 64.0, 3.0);
+        assert!((of_numbers - 220.0).abs() < 1e-9);
     }
 
     #[test]

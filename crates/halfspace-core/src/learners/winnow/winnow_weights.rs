@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::learners::arithmetic::decimal::Decimal;
-use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable, Rounded};
+use crate::learners::arithmetic::power_scale::{self, PowerScale, PowerTable, Rounded};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
@@ -34,6 +34,14 @@ pub struct WinnowWeights {
     /// The power 1 in fixed point: the weight of a feature that is not known.
     first: Rounded,
     scale: PowerScale,
+}
+
+/// A number that sums of weights are compared with.
+#[derive(Clone, Debug)]
+pub struct Level {
+    exact: Decimal,
+    /// Rounded down and up to the scale of the weights.
+    units: (i64, i64),
 }
 
 /// The powers of complements in fixed point. A difference is the power of a feature minus that of its complement, so
@@ -124,8 +132,20 @@ impl WinnowWeights {
 
     /// Whether the weights of the active features of a row reach theta.
     pub fn is_positive(&self, row: RowBits<'_>) -> bool {
-        let verdict = self.quick_verdict(row);
+        let verdict = self.quick_verdict(row, self.scale.threshold());
         verdict.unwrap_or_else(|| self.exact_verdict(row))
+    }
+
+    /// A level for [`Self::reaches`], below twice theta. Other weights of the same theta and size share it.
+    pub fn level(&self, exact: Decimal) -> Level {
+        let units = self.scale.level(&exact);
+        Level { exact, units }
+    }
+
+    /// Whether the weights of the active features of a row reach a level.
+    pub fn reaches(&self, row: RowBits<'_>, level: &Level) -> bool {
+        let verdict = self.quick_verdict(row, level.units);
+        verdict.unwrap_or_else(|| self.sum(row).reaches(&level.exact))
     }
 
     /// [`Self::is_positive`] by a sum of integers of any size, for rows that the quick verdict leaves open.
@@ -133,8 +153,9 @@ impl WinnowWeights {
         self.sum(row).reaches(&self.theta)
     }
 
-    /// [`Self::is_positive`], if machine words can decide the comparison.
-    fn quick_verdict(&self, row: RowBits<'_>) -> Option<bool> {
+    /// Whether the weights of the active features of a row reach a level in units, if machine words can decide the
+    /// comparison.
+    fn quick_verdict(&self, row: RowBits<'_>, level: (i64, i64)) -> Option<bool> {
         let units = match &self.complement_units {
             None => {
                 let (known, unknown) = row.split_at(self.n);
@@ -144,13 +165,13 @@ impl WinnowWeights {
                     let others = (unknown as i64).saturating_mul(self.first.units);
                     let rounded = if self.first.is_exact { 0 } else { unknown };
                     let units = units.saturating_add(others);
-                    return self.scale.reaches(units, self.inexact + rounded);
+                    return power_scale::reaches(level, units, self.inexact + rounded);
                 }
                 units
             }
             Some(complements) => complements.total + row.sum(&complements.differences),
         };
-        self.scale.reaches(units, self.inexact)
+        power_scale::reaches(level, units, self.inexact)
     }
 
     /// The first of `rows` that the weights classify wrongly, or any row once `stop` is raised. `words` is memory: see
@@ -171,7 +192,7 @@ impl WinnowWeights {
                 _ => rows.clone().next()?,
             };
             let bits = block.row_bits(row, words);
-            let verdict = self.quick_verdict(bits);
+            let verdict = self.quick_verdict(bits, self.scale.threshold());
             // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
             let is_slow = verdict.is_none() || self.n > LONG_ROW;
             if is_slow && stop.raised().is_some() {

@@ -61,12 +61,17 @@ class Random:
                 return high
 
 
+def decimal(number):
+    """The shortest decimal of a double, exactly."""
+    return Fraction(repr(number))
+
+
 class Perceptron:
     def __init__(self, receipt, n):
         params = receipt["params"]
         assert params["eta"] == int(params["eta"]), "this script replays a whole eta only"
         self.eta, self.reading, self.has_bias = params["eta"], params["reading"], params["bias"]
-        self.w, self.bias = [0] * n, 0
+        self.w, self.bias, self.tau = [0] * n, 0, decimal(params["thickness"])
 
     def values(self, x):
         return x if self.reading == "unsigned" else [2 * bit - 1 for bit in x]
@@ -120,6 +125,7 @@ class KernelPerceptron:
     def __init__(self, receipt, n):
         kernel = receipt["params"]["kernel"]
         self.n, self.support, self.all = n, [], kernel["conjunctions"] == "all"
+        self.tau = decimal(receipt["params"]["thickness"])
         self.most = kernel.get("max_literals")
         self.values = [sum(comb(c, l) for l in range(min(c, self.most or c) + 1)) for c in range(n + 1)]
 
@@ -137,6 +143,8 @@ class KernelPerceptron:
 
 
 class DirectedDrift:
+    tau = 0
+
     def __init__(self, receipt, n):
         self.random = Random(receipt["seed"], LEARNER)
         words = [self.random.word() for _ in range((n + 63) // 64)]
@@ -159,6 +167,7 @@ class Winnow:
         self.n, self.complements = n, params["negated_literals"]
         self.e = [0] * (2 * n if self.complements else n)
         self.alpha, self.theta = params.get("alpha", 2), params.get("theta", str(len(self.e)))
+        self.tau = decimal(params["thickness"]) * Fraction(self.theta)
 
     def features(self, x):
         return x + [1 - bit for bit in x] if self.complements else x
@@ -181,6 +190,7 @@ class KernelWinnow:
         params = receipt["params"]
         self.n, self.most, self.support = n, params.get("max_active", 20), {}
         self.alpha, self.theta = params.get("alpha", 2), params.get("theta", str(2**n))
+        self.tau = decimal(params["thickness"]) * Fraction(self.theta)
 
     def score(self, x):
         sets = [0]
@@ -292,17 +302,18 @@ class Committee:
             scores.append(self.rules[self.joined].score(x))
             self.mistaken[self.joined].add(row)
             self.joined += 1
+        # Jointly, the true class must lead by the thickness. The first leader of the others loses the example if not.
+        behind = [score - self.rules[0].tau * (name == label) for name, score in zip(self.classes, scores)]
+        loser = self.classes[behind.index(max(behind))]
         for place, (name, score) in enumerate(zip(self.classes, scores)):
-            own = (score >= 0) != (name == label)
-            joint = not is_first and predicted != label and name in (label, predicted)
+            tau, is_own = self.rules[place].tau, name == label
+            own = score < tau if is_own else score >= -tau
+            joint = not is_first and loser != label and name in (label, loser)
             if joint if self.is_joint else own:
-                self.rules[place].learn(x, 1 if name == label else -1)
-                self.mistakes[place] += 1
+                self.rules[place].learn(x, 1 if is_own else -1)
+                self.mistakes[place] += predicted != label if self.is_joint else (score >= 0) != is_own
                 self.mistaken[place].add(row)
         return predicted != label
-
-    def steps(self):
-        return sum(self.mistakes) + self.joined
 
     def each(self, call, *values):
         for rule in self.rules:
@@ -324,24 +335,20 @@ def main(receipt_path, data_path):
     learner, members = Committee(receipt, len(examples[0][0])), receipt["members"]
     shown, random = split(receipt, [label for _, label in examples]), Random(receipt["seed"], ORDER)
     kept = set().union(*(member["kept"] for member in members))
-    order, mistakes, passes = list(shown), 0, 0
-    joins = sum(bool(member["kept"]) for member in members) if receipt.get("open") else len(members)
-    steps = sum(member["mistakes"] for member in members) + joins
-    while (before := learner.steps()) < steps:
+    order, mistakes = list(shown), 0
+    for before in range(0, receipt["presented"], len(shown)):
         for place in range(len(order) - 1, 0, -1) if receipt["order"] == "shuffled" else []:
             other = random.below(place + 1)
             order[place], order[other] = order[other], order[place]
         for place, row in enumerate(order):
-            if row in kept and learner.steps() < steps:
-                learner.each("shown", passes * len(order) + place)
+            if row in kept and before + place < receipt["presented"]:
+                learner.each("shown", before + place)
                 mistakes += learner.learn(row, *examples[row])
-        passes += 1
-        assert learner.steps() > before, "the replay makes fewer mistakes"
-    learner.each("shown", receipt.get("presented", 0))
+    learner.each("shown", receipt["presented"])
     learner.each("finish")
     assert mistakes == receipt["mistakes"], "the mistakes differ"
     assert learner.mistakes == [member["mistakes"] for member in members], "the mistakes of a class differ"
-    assert learner.mistaken == [set(member["kept"]) for member in members], "a kept example was not mistaken"
+    assert learner.mistaken == [set(member["kept"]) for member in members], "the kept examples differ"
     assert digest(learner.hypothesis()) == receipt["hypothesis_sha256"], "the hypothesis differs"
     if receipt["training_errors"] is not None:
         errors = sum(learner.is_wrong(*examples[row]) for row in shown)

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::service::{Service, program, request};
 
 /// Learners with a query of parameters each.
-const LEARNERS: [(&str, &str); 18] = [
+const LEARNERS: [(&str, &str); 25] = [
     ("perceptron", ""),
     ("perceptron", "&params.order=shuffled"),
     (
@@ -22,6 +22,15 @@ const LEARNERS: [(&str, &str); 18] = [
         "&params.order=shuffled&params.eta=0.3&params.reading=unsigned",
     ),
     ("perceptron", "&params.eta=3&params.bias=false"),
+    ("perceptron", "&params.thickness=2.5"),
+    (
+        "perceptron",
+        "&params.eta=0.1&params.thickness=0.3&params.order=shuffled",
+    ),
+    (
+        "averaged-perceptron",
+        "&params.order=cyclic&params.thickness=4",
+    ),
     ("averaged-perceptron", ""),
     ("averaged-perceptron", "&params.order=shuffled"),
     ("averaged-perceptron", "&params.order=cyclic"),
@@ -35,14 +44,21 @@ const LEARNERS: [(&str, &str); 18] = [
         "&params.alpha=1.5&params.theta=2.25&params.negated_literals=true",
     ),
     ("winnow", "&params.alpha=1.1"),
+    ("winnow", "&params.thickness=0.25"),
+    (
+        "winnow",
+        "&params.theta=3.5&params.alpha=1.5&params.thickness=0.1",
+    ),
     ("kernel-perceptron", ""),
     (
         "kernel-perceptron",
         "&params.order=shuffled&params.kernel.conjunctions=monotone",
     ),
     ("kernel-perceptron", "&params.kernel.max_literals=2"),
+    ("kernel-perceptron", "&params.thickness=9"),
     ("kernel-winnow", ""),
     ("kernel-winnow", "&params.alpha=3&params.theta=7.5"),
+    ("kernel-winnow", "&params.thickness=0.4"),
     ("directed-drift", ""),
     ("bounded-perceptron", "&params.threshold=0.01"),
 ];
@@ -350,18 +366,15 @@ async fn receipt_with_a_false_fact_and_a_new_digest_is_refused() {
     }
     let own = receipt(&service, &train(&service, &joint).await).await;
     let data = self::data(&joint, &own);
-    let cases: [(&str, Change); 10] = [
+    let cases: [(&str, Change); 9] = [
         ("kept examples", |it| held_out(it).stratified ^= true),
         ("mistakes", |it| it.members.swap(0, 1)),
         ("kept examples", |it| it.members[1].kept.reverse()),
         ("mistakes", |it| it.members[1].kept.truncate(1)),
         ("mistakes", |it| it.members[2].mistakes += 1),
-        ("mistakes", |it| it.presented = Some(1)),
-        ("mistakes", |it| it.presented = Some(1 << 63)),
-        ("hypothesis digest", |it| {
-            it.presented = it.presented.map(|presented| presented + 1)
-        }),
-        ("learner", |it| it.presented = None),
+        ("mistakes", |it| it.presented = 1),
+        ("mistakes", |it| it.presented = 1 << 63),
+        ("hypothesis digest", |it| it.presented += 1),
         ("learner", |it| it.multiclass = None),
     ];
     for (name, alter) in cases {
@@ -555,17 +568,16 @@ async fn verify_command_draws_generated_examples_again() {
 }
 
 /// The receipt of a training on two examples that contradict each other, which goes on for ever, with so many mistakes.
-fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
+fn contradiction(directory: &Path, mistakes: u64, presented: u64) -> Receipt {
     let table = "1,1\n-1,1\n";
     fs::write(directory.join("data.csv"), table).unwrap();
     let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
     let parsed = parsed.unwrap();
     let digest = parsed.digest();
-    let params =
-        json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});
+    let params = json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed", "thickness": 0});
     let receipt = json!({"version": 2, "learner": "perceptron", "params": params, "seed": 1,
         "generator": "xoshiro256++", "order": "cyclic", "holdout": null, "examples": 2,
-        "mistakes": mistakes, "training_errors": null,
+        "presented": presented, "mistakes": mistakes, "training_errors": null,
         "data": {"kind": "rows", "sha256": hex::encode(digest)}, "hypothesis_sha256": "",
         "members": [{"class": "1", "mistakes": mistakes, "kept": [0, 1]}], "sha256": ""});
     serde_json::from_value::<Receipt>(receipt).unwrap().sealed()
@@ -580,11 +592,11 @@ fn a_replay_without_end_is_given_up_after_max_seconds() {
         fs::write(path.join("receipt.json"), text).unwrap();
     };
     // With few mistakes the replay reaches the digest of the hypothesis.
-    write(&contradiction(path, 4));
+    write(&contradiction(path, 3, 4));
     let ended = run_verify(path, &["receipt.json", "data.csv"]);
     let text = String::from_utf8(ended.stdout).unwrap();
     assert!(text.contains("differs hypothesis digest"), "{text}");
-    write(&contradiction(path, u64::MAX));
+    write(&contradiction(path, u64::MAX, u64::MAX));
     let line = ["receipt.json", "data.csv", "--max-seconds", "1"];
     let given_up = run_verify(path, &line);
     assert_eq!(given_up.status.code(), Some(2), "{given_up:?}");
@@ -611,7 +623,7 @@ fn a_receipt_cannot_steer_the_terminal() {
         (|it, evil| it.learner = evil.to_owned(), "learner"),
     ];
     for (change, name) in changes {
-        let mut receipt = contradiction(path, 4);
+        let mut receipt = contradiction(path, 3, 4);
         change(&mut receipt, evil);
         let text = serde_json::to_string(&receipt.sealed()).unwrap();
         fs::write(path.join("receipt.json"), text).unwrap();

@@ -43,6 +43,7 @@ function planOf(run, query, isAsked) {
   const params = /** @type {Record<string, any>} */ (run.session?.learner.params ?? {});
   const { dataset } = run.examples;
   if (hasManyClasses(dataset)) return none("Bound", "The result of a training states the bounds of more than two classes.");
+  if (Number(params.thickness) > 0) return none("Bound", "With thickness, the bound is on the updates. The result of a training states it.");
   if (learner.name === "perceptron") return novikoff(params, dataset, isAsked);
   if (learner.name === "winnow") return winnow(params, run, query);
   if (learner.name === "directed-drift") return drift(run);

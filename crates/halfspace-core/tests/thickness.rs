@@ -178,6 +178,16 @@ struct Counted {
     updates: u64,
     passes: u64,
     members: Vec<u64>,
+    first: FirstPass,
+}
+
+/// What the certificates rest on: the mistakes of the first pass, the rows that changed the hypothesis or could have,
+/// and the rows after the last of them.
+#[derive(Debug, Default, PartialEq)]
+struct FirstPass {
+    mistakes: u64,
+    changes: u64,
+    run_length: u64,
 }
 
 /// The first class with the largest score.
@@ -203,6 +213,7 @@ fn define(
         updates: 0,
         passes: 0,
         members: vec![0; if is_pair { 0 } else { rules.len() }],
+        first: FirstPass::default(),
     };
     while counted.passes < passes {
         counted.passes += 1;
@@ -244,6 +255,16 @@ fn define(
                 is_changed |= rules[at].update(x, is_own);
             }
             counted.updates += u64::from(is_changed);
+            if counted.passes == 1 {
+                let is_change = is_wrong || is_changed;
+                counted.first.mistakes += u64::from(is_wrong);
+                counted.first.changes += u64::from(is_change);
+                counted.first.run_length = if is_change {
+                    0
+                } else {
+                    counted.first.run_length + 1
+                };
+            }
         }
         if (counted.mistakes, counted.updates) == before {
             break;
@@ -362,7 +383,13 @@ fn thick_runs_equal_their_definition() {
             examples.classes,
         );
         let counts = outcome.counts;
+        let tested = outcome.grounds.tested.clone().expect("tests one by one");
         let found = Counted {
+            first: FirstPass {
+                mistakes: tested.mistakes,
+                changes: tested.changes,
+                run_length: tested.run_length,
+            },
             mistakes: counts.mistakes,
             updates: counts.updates,
             passes: counts.passes,

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::examples::Example;
 use crate::learner::{Learner, Setup};
-use crate::learners::{is_average, learner};
+use crate::learners::learner;
 use crate::receipt::Receipt;
 
 pub struct Committee {
     /// One rule for two classes, and one per class for more.
     members: Vec<Box<dyn Learner>>,
-    /// Whether the rules learn from wrong predictions of the committee. So does the only rule of two classes.
+    /// Whether the rules learn from wrong predictions of the committee.
     is_joint: bool,
     /// Whether there is one rule per class.
     has_classes: bool,
@@ -24,8 +24,8 @@ pub struct Committee {
 /// What an example did to the rules.
 #[derive(Default)]
 pub struct Learnt {
-    /// The places of the rules that were mistaken.
-    pub mistaken: Vec<usize>,
+    /// The places of the rules that learnt, and whether they were mistaken.
+    pub lessons: Vec<(usize, bool)>,
     /// The places of the rules that joined.
     pub joined: Range<usize>,
 }
@@ -45,12 +45,9 @@ impl Committee {
                           or open ones";
             return Err(detail.to_owned());
         }
-        if is_average(&receipt.learner) != receipt.presented.is_some() {
-            return Err("presented belongs to an average, and every average has it".to_owned());
-        }
         Ok(Self {
             members: (0..members).map(rule).collect::<Result<_, _>>()?,
-            is_joint: receipt.multiclass != Some(Multiclass::OneVsRest),
+            is_joint: receipt.multiclass == Some(Multiclass::Joint),
             has_classes,
             joined: if receipt.open { 0 } else { members },
         })
@@ -83,20 +80,50 @@ impl Committee {
             learnt.joined = self.joined..class as usize + 1;
             self.joined = learnt.joined.end;
         }
+        // Before the first class was known, nothing was predicted and nothing is learnt jointly.
+        let joint = predicted.filter(|_| self.is_joint);
+        let loses = joint.and_then(|predicted| self.loses(example, class, predicted));
         for (place, rule) in self.members[..self.joined].iter_mut().enumerate() {
             let code = if self.has_classes { place as u32 } else { 1 };
             let is_own = code == class;
-            let is_mistaken = match (self.is_joint, predicted) {
-                (true, None) => false,
-                (true, Some(predicted)) => predicted != class && (is_own || code == predicted),
-                (false, _) => rule.is_positive(example) != is_own,
+            let (learns, is_mistaken) = match self.is_joint {
+                true => {
+                    let is_one = loses.is_some_and(|loses| is_own || code == loses);
+                    (is_one, predicted != Some(class))
+                }
+                false => {
+                    let is_mistaken = rule.is_positive(example) != is_own;
+                    (rule.learns(example, is_own), is_mistaken)
+                }
             };
-            if is_mistaken {
+            if learns {
                 rule.learn(example, is_own);
-                learnt.mistaken.push(place);
+                learnt.lessons.push((place, is_mistaken));
             }
         }
         learnt
+    }
+
+    /// The class that loses an example of this class if the rules learn jointly: the predicted one, or with thickness
+    /// the largest other one if it comes too near.
+    fn loses(&self, example: &Example, class: u32, predicted: u32) -> Option<u32> {
+        let Some(band) = self.members.first().and_then(|rule| rule.band()) else {
+            return (predicted != class).then_some(predicted);
+        };
+        let score = |code: u32| self.members[code as usize].score(example);
+        let others = (0..self.joined as u32).filter(|code| *code != class);
+        let rival = others.map(|code| (code, score(code)));
+        let (code, rival) = rival.reduce(|best, next| match next.1.is_above(&best.1) {
+            true => next,
+            false => best,
+        })?;
+        let own = score(class);
+        // In a tie the first class wins, so an earlier one comes nearer.
+        let is_near = match code < class {
+            true => band.teaches(&rival.minus(&own), false),
+            false => band.teaches(&own.minus(&rival), true),
+        };
+        is_near.then_some(code)
     }
 
     /// Turns the states into the hypothesis of the answer. A class that never joined has its first one.

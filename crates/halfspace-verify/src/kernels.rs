@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use serde_json::{Value, json};
 
 use crate::examples::Example;
-use crate::learner::{Learner, Score, Setup};
+use crate::learner::{Band, Learner, Score, Setup};
 
 pub struct KernelPerceptron {
     n: usize,
@@ -13,6 +13,7 @@ pub struct KernelPerceptron {
     /// The number of conjunctions of c literals within the limit, for c = 0..=n.
     values: Vec<BigInt>,
     support: Vec<(Vec<bool>, bool)>,
+    band: Option<Band>,
 }
 
 impl KernelPerceptron {
@@ -26,6 +27,7 @@ impl KernelPerceptron {
             max_literals,
             values: values(setup.n as u64, max_literals),
             support: Vec::new(),
+            band: setup.band_of_units(1.0)?,
         })
     }
 }
@@ -61,6 +63,10 @@ impl KernelPerceptron {
 }
 
 impl Learner for KernelPerceptron {
+    fn band(&self) -> Option<&Band> {
+        self.band.as_ref()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         self.sum(example) >= BigInt::ZERO
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::examples::Example;
 use crate::kernels::KernelPerceptron;
-use crate::learner::{Learner, Score, Setup};
+use crate::learner::{Band, Learner, Score, Setup, quotient};
 use crate::random::Draws;
 use crate::winnow::{KernelWinnow, Winnow};
 
@@ -31,11 +31,6 @@ pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String
     })
 }
 
-/// Whether the hypothesis of a learner depends on the number of examples that were presented.
-pub fn is_average(name: &str) -> bool {
-    name == "averaged-perceptron"
-}
-
 /// The largest learning rate of a perceptron.
 const ETA_MAX: f64 = 1_048_576.0;
 
@@ -55,6 +50,7 @@ struct Perceptron {
     reading: String,
     step: i64,
     unit: Option<f64>,
+    band: Option<Band>,
 }
 
 impl Perceptron {
@@ -68,6 +64,7 @@ impl Perceptron {
             bias: setup.flag("bias")?.then_some(0),
             reading: reading.unwrap_or_default().to_owned(),
             step: if is_whole { eta as i64 } else { 1 },
+            band: setup.band_of_units(if is_whole { 1.0 } else { eta })?,
             unit: (!is_whole).then_some(eta),
         })
     }
@@ -98,16 +95,17 @@ impl Perceptron {
 
 /// The double nearest to `count` times `unit`, taken as its shortest decimal.
 fn multiple(unit: f64, count: i64) -> f64 {
-    let text = format!("{unit:e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let places = mantissa.split_once('.').map_or(0, |(_, part)| part.len());
-    let digits: i128 = mantissa.replace('.', "").parse().unwrap_or_default();
-    let exponent = exponent.parse::<i64>().unwrap_or_default() - places as i64;
-    let product = format!("{}e{exponent}", digits * i128::from(count));
+    let (digits, power) = quotient(unit);
+    let places = power.to_string().len() - 1;
+    let product = format!("{}e-{places}", digits * count);
     product.parse().unwrap_or(f64::NAN)
 }
 
 impl Learner for Perceptron {
+    fn band(&self) -> Option<&Band> {
+        self.band.as_ref()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         self.sum(example) >= 0
     }
@@ -142,15 +140,21 @@ struct RealPerceptron {
     weights: Vec<f64>,
     bias: Option<f64>,
     eta: f64,
+    band: Option<Band>,
 }
 
 impl RealPerceptron {
     fn new(setup: &Setup<'_>) -> Result<Self, String> {
         setup.check_initial(Some(0.0))?;
+        let (eta, tau) = (eta(setup)?, setup.number("thickness")?);
         Ok(Self {
             weights: vec![0.0; setup.n],
             bias: setup.flag("bias")?.then_some(0.0),
-            eta: eta(setup)?,
+            eta,
+            band: (tau != 0.0).then(|| Band {
+                below: Score::Real(-(tau / eta)),
+                above: Score::Real(tau / eta),
+            }),
         })
     }
 
@@ -182,6 +186,10 @@ impl RealPerceptron {
 }
 
 impl Learner for RealPerceptron {
+    fn band(&self) -> Option<&Band> {
+        self.band.as_ref()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         self.sum(example) >= 0.0
     }
@@ -227,6 +235,10 @@ impl Average {
 }
 
 impl Learner for Average {
+    fn band(&self) -> Option<&Band> {
+        self.last.band()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         self.last.is_positive(example)
     }
@@ -288,6 +300,10 @@ impl RealAverage {
 }
 
 impl Learner for RealAverage {
+    fn band(&self) -> Option<&Band> {
+        self.last.band()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         self.last.is_positive(example)
     }

@@ -32,11 +32,8 @@ pub struct Receipt {
     pub holdout: Option<HeldOut>,
     /// The number of examples, held-out examples included.
     pub examples: u64,
-    /// The number of examples that the learner was shown in all passes. Only for a learner whose hypothesis depends on
-    /// it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub presented: Option<u64>,
+    /// The number of examples that the learner was shown in all passes. The replay ends there.
+    pub presented: u64,
     /// How the members of a committee learn. Only for more than two classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -68,7 +65,8 @@ pub struct Receipt {
 pub struct ReceiptMember {
     /// The class whose examples are positive for the rule.
     pub class: String,
-    /// The number of times that the rule learnt. The replay ends after the last of all rules.
+    /// Wrong decisions of the rule. With `multiclass` = joint, the wrong predictions of the committee from which it
+    /// learnt.
     pub mistakes: u64,
     /// The rows of the examples from which it learnt, counted from 0 and ascending. If the rule joined, the row of its
     /// first example is among them.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use serde_json::{Value, json};
 
 use crate::examples::Example;
 use crate::kernels::shown;
-use crate::learner::{Learner, Score, Setup};
+use crate::learner::{Band, Learner, Score, Setup, quotient};
 
 /// Largest number of active features of an example.
 const ACTIVE_MAX: u64 = 24;
@@ -21,6 +21,7 @@ struct Threshold {
     /// Theta is `digits / 10^places`.
     digits: BigUint,
     places: u32,
+    band: Option<Band>,
 }
 
 impl Threshold {
@@ -32,6 +33,17 @@ impl Threshold {
             None => default_theta.to_string(),
         };
         let (digits, places) = decimal(&theta).ok_or("params.theta is not a decimal")?;
+        // theta (1 - t) and theta (1 + t) for the share t = p / q.
+        let share = setup.number("thickness")?;
+        let (above, below) = quotient(share);
+        let side = |sign: i32| Score::Exact {
+            numerator: BigInt::from(digits.clone()) * (BigInt::from(below.clone()) + &above * sign),
+            denominator: &below * BigUint::from(10_u32).pow(places),
+        };
+        let band = (share != 0.0).then(|| Band {
+            below: side(-1),
+            above: side(1),
+        });
         Ok(Self {
             alpha,
             p,
@@ -39,6 +51,7 @@ impl Threshold {
             theta,
             digits,
             places,
+            band,
         })
     }
 
@@ -140,6 +153,10 @@ impl Winnow {
 }
 
 impl Learner for Winnow {
+    fn band(&self) -> Option<&Band> {
+        self.threshold.band.as_ref()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         self.threshold.is_reached(&self.counts(example))
     }
@@ -230,6 +247,10 @@ impl KernelWinnow {
 }
 
 impl Learner for KernelWinnow {
+    fn band(&self) -> Option<&Band> {
+        self.threshold.band.as_ref()
+    }
+
     fn is_positive(&self, example: &Example) -> bool {
         let counts = self.counts(example);
         counts.is_some_and(|counts| self.threshold.is_reached(&counts))

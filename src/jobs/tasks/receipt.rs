@@ -1,6 +1,5 @@
 //! The receipt of a training, made from the outcome of the run.
 
-use halfspace_core::learners::engine::entry::Replay;
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::reason::Reason;
@@ -61,7 +60,7 @@ pub(super) fn receipt(
         generator: GENERATOR.to_owned(),
         holdout,
         examples,
-        presented: (task.entry.replay == Replay::Numbered).then_some(outcome.counts.examples),
+        presented: outcome.counts.examples,
         multiclass: task.is_committee().then_some(task.multiclass),
         open: task.open,
         mistakes: outcome.counts.mistakes,
@@ -81,7 +80,7 @@ pub(super) fn receipt(
     Some(receipt.sealed())
 }
 
-/// The rules of the run with their mistaken rows.
+/// The rules of the run with the rows from which they learnt.
 fn members(outcome: &RunOutcome, kept: &[Vec<u64>], names: &Names) -> Vec<ReceiptMember> {
     let plain = Classes::plain();
     let classes = names.classes.as_ref().unwrap_or(&plain);

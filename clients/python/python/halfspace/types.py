@@ -3526,10 +3526,8 @@ class Receipt(Struct, kw_only=True, omit_defaults=True):
     params: dict[str, Any]
     """Parameters of the learner, including defaults."""
 
-    presented: int | None = None
-    """The number of examples that the learner was shown in all passes. Only for a learner whose hypothesis depends on
-    it.
-    """
+    presented: int
+    """The number of examples that the learner was shown in all passes. The replay ends there."""
 
     seed: int
     """The seed of all random choices."""
@@ -3569,7 +3567,9 @@ class ReceiptMember(Struct, kw_only=True, omit_defaults=True):
     """
 
     mistakes: int
-    """The number of times that the rule learnt. The replay ends after the last of all rules."""
+    """Wrong decisions of the rule. With `multiclass` = joint, the wrong predictions of the committee from which it
+    learnt.
+    """
 
 
 class Recovery(Struct, kw_only=True, omit_defaults=True):

@@ -25,8 +25,8 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::thickness::Band;
 use crate::learners::engine::update::{Learnt, Update};
+use crate::learners::engine::verdict::{Stand, Verdict};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::lockstep::{self, Lockstep, first_largest};
 use crate::learners::predictor::Predictor;
@@ -66,34 +66,6 @@ pub struct Committee {
     joining: Option<Joining>,
     /// The number of examples shown so far.
     presented: u64,
-}
-
-/// What a member decided on a row.
-#[derive(Clone, Copy, Debug)]
-struct Stand {
-    /// Whether it decided wrongly.
-    is_mistake: bool,
-    /// Whether it learns from the row by itself.
-    is_lesson: bool,
-}
-
-impl Stand {
-    /// The stand of a member with this band and score on a row of its own class or of another.
-    fn of(is_positive: bool, score: &Score, is_own: bool, band: Option<&Band>) -> Self {
-        let is_mistake = is_positive != is_own;
-        Self {
-            is_mistake,
-            is_lesson: is_mistake || band.is_some_and(|band| band.teaches(score, is_own)),
-        }
-    }
-}
-
-/// What a committee decided on a row.
-#[derive(Clone, Copy, Debug)]
-struct Verdict {
-    predicted: u32,
-    /// The class that loses the row if the members learn jointly. None if they do not learn from it.
-    loses: Option<u32>,
 }
 
 /// What a learner without committees says about more than two classes.
@@ -312,35 +284,6 @@ impl Committee {
             }
         }
         (is_changed, refused)
-    }
-}
-
-impl Verdict {
-    fn without_band(predicted: u32, class: u32) -> Self {
-        Self {
-            predicted,
-            loses: (predicted != class).then_some(predicted),
-        }
-    }
-
-    /// The verdict by these scores of all classes on a row of one of them. An equal score of an earlier class wins, as
-    /// in a prediction.
-    fn within(band: &Band, scores: &[Score], predicted: u32, class: u32) -> Self {
-        let Some(own) = scores.get(class as usize) else {
-            // The class has no member yet, so the prediction is a mistake.
-            return Self::without_band(predicted, class);
-        };
-        let others = (0..).zip(scores).filter(|(code, _)| *code != class);
-        let is_above = |one: &(u32, &Score), other: &(u32, &Score)| one.1.compare(other.1).is_gt();
-        let rival = others.reduce(|best, next| if is_above(&next, &best) { next } else { best });
-        let loses = rival.and_then(|(code, rival)| {
-            let is_lesson = match code < class {
-                true => band.teaches(&rival.minus(own), false),
-                false => band.teaches(&own.minus(rival), true),
-            };
-            is_lesson.then_some(code)
-        });
-        Self { predicted, loses }
     }
 }
 

@@ -42,3 +42,4 @@ pub mod trace;
 pub mod train;
 pub mod train_loop;
 pub mod update;
+mod verdict;

@@ -13,11 +13,11 @@ use crate::learners::engine::bound::on_whole_numbers;
 /// A share of theta below which a difference of such shares may be rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The bound on the updates for features with names, whose number is not known: if every example has at most
-/// a = `active_max` active features and theta - tau > a alpha / (alpha - 1), at most
-/// `k (1 + log_alpha(theta + tau)) (1 + ((alpha - 1) (theta + tau) + a) / ((1 - 1/alpha) (theta - tau) - a))` updates,
-/// where the thickness tau is the share `thickness` of theta. Without thickness all updates are mistakes. None if theta
-/// is not larger.
+/// The bound on the updates for features with names, whose number is not known. If every example has at most
+/// a = `active_max` active features and theta - tau > a alpha/(alpha - 1), there are at most
+/// `k (1 + log_alpha(theta + tau)) (1 + ((alpha - 1)(theta + tau) + a) / ((1 - 1/alpha)(theta - tau) - a))`, where the
+/// thickness tau is the share `thickness` of theta. Without thickness all updates are mistakes. None if theta is not
+/// larger.
 ///
 /// Proof idea: a feature has a stored weight once it was active in a mistake, and the sum of the stored weights starts
 /// at 0. A promotion adds less than (alpha - 1) (theta + tau), and 1 for each feature that it stores, of which there are

@@ -259,9 +259,9 @@ pub trait OnlineRule: Rule {
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
     /// Reads `rows` in order and learns from each [lesson](Self::first_lesson). Ends early after `mistakes_max`
-    /// mistakes, which is at least 1, or after as many rows that changed the hypothesis, and after an update of the kind
-    /// [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is raised, it may also end before a row, which it then
-    /// leaves as it was; a rule that [may break off](Self::may_break_off) must.
+    /// mistakes, which is at least 1, or after as many rows that changed the hypothesis, and after an update of the
+    /// kind [`Update::Awaiting`] or [`Update::Refused`]. When `stop` is raised, it may also end before a row, which it
+    /// then leaves as it was; a rule that [may break off](Self::may_break_off) must.
     ///
     /// A rule that overrides the method must have the same effect, unless it is a committee.
     fn learn(

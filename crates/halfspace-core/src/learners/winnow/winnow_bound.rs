@@ -20,10 +20,10 @@ const ROUNDING: f64 = 1e-9;
 /// larger.
 ///
 /// Proof idea: a feature has a stored weight once it was active in a mistake, and the sum of the stored weights starts
-/// at 0. A promotion adds less than (alpha - 1) (theta + tau), and 1 for each feature that it stores, of which there are
-/// at most a. A demotion removes at least (1 - 1 / alpha) (theta - tau) and adds at most a in the same way. The sum is
+/// at 0. A promotion adds less than (alpha - 1)(theta + tau), and 1 for each feature that it stores, of which there are
+/// at most a. A demotion removes at least (1 - 1/alpha)(theta - tau) and adds at most a in the same way. The sum is
 /// never negative, so the fraction bounds the demotions per promotion. A relevant feature is never demoted, and
-/// promoted at most 1 + log_alpha (theta + tau) times.
+/// promoted at most 1 + log_alpha(theta + tau) times.
 pub fn updates_over_names(
     alpha: f64,
     ln_theta: f64,

@@ -31,7 +31,7 @@ STOP = frozenset(field.name for field in msgspec.structs.fields(types.StopSpec))
 """The names of the stopping conditions."""
 
 
-BESIDE = frozenset(inspect.signature(Operations.train_learner).parameters)
+BESIDE = frozenset(inspect.signature(Operations.train_learner).parameters) | {"feature_names"}
 """The names in the query of a training that stand neither below `params` nor below `stop`, and others."""
 
 
@@ -147,7 +147,7 @@ class Client(Operations):
         """Trains a learner and waits for the end.
 
         `X` and `y` are arrays, frames, lists, a file or a `Dataset`: see `halfspace.data`. `params` are the parameters of the
-        learner, of the table and of the stopping conditions.
+        learner, of the table and of the stopping conditions, and `feature_names` of a sparse matrix.
         """
         call = training(X, y, learner, params, holdout=holdout, stratify=stratify, seed=seed, trace=trace, name=name)
         job: Job[types.TrainResult] = Job(self, self._send(call, types.Job))

@@ -1,4 +1,4 @@
-"""Data as bodies of requests: arrays, sparse matrices, frames, lists and files."""
+"""Data as bodies of requests: arrays, sparse matrices, frames, lists, examples with names, and files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import csv
 import io
 import math
 import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +38,25 @@ LABEL = "label"
 """The name of the label column of a table that the client writes."""
 
 
-def content(X: Any, y: Any = None, **options: Any) -> Content:
+SPARSE_PART = 1 << 16
+"""Entries of a sparse matrix that are written at once. A number of Python takes ten times the bytes of a cell."""
+
+SPACED = bytes.maketrans(b",", b" ")
+
+MARKS = b'[]{}"'
+"""What LIBSVM lacks of the same row in JSON."""
+
+
+def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, **options: Any) -> Content:
     """The body for examples `X` with labels `y`.
 
     `X` is a path, an array, a sparse matrix, a pandas or polars frame, or a list of rows. Without `y`, a frame or a
     file may hold the labels in a column. A `Dataset` is sent by its id. `options` are the parameters of tables, such
     as `labels="class"`.
+
+    Features have names if `feature_names` names the columns of a sparse matrix, or if rows are maps of names, such as
+    `{"length": 3.5, "w=the": 1}`. With `vocabulary="open"` rows may also be lists of names. Only active features are
+    sent, so any later examples may have other names.
 
     Raises `DataError` for data that no learner accepts.
     """
@@ -55,8 +71,15 @@ def content(X: Any, y: Any = None, **options: Any) -> Content:
         if y is not None:
             raise DataError("a file holds the labels; give labels= instead of y")
         return of_file(Path(X), query)
-    if is_sparse(X):
-        return Content(libsvm(X, None if y is None else labels(y, X.shape[0])), "text/x-libsvm", {"n": str(X.shape[1]), **query})
+    if feature_names is not None and not is_sparse(X):
+        raise DataError("feature_names name the columns of a sparse matrix; a frame has names of its own")
+    if is_sparse(X) and feature_names is None:
+        body = libsvm(X, None if y is None else labels(y, X.shape[0]))
+        return Content(body, "text/x-libsvm", {"n": str(X.shape[1]), **query})
+    if is_sparse(X) or is_named(X, query.get("vocabulary") == "open"):
+        examples = of_columns(X, feature_names) if feature_names is not None else iter([of_names(X)])
+        body = ndjson(examples, None if y is None else labels(y, rows(X) or 0))
+        return Content(body, "application/x-ndjson", {**query, "vocabulary": "open"})
     names, columns = table(X)
     for name in names:
         cell(name)
@@ -74,8 +97,8 @@ def content(X: Any, y: Any = None, **options: Any) -> Content:
 
 def labelled(X: Any, y: Any = None, **options: Any) -> Content:
     """The body for examples that must have labels."""
-    if y is None and is_sparse(X):
-        raise DataError("a sparse matrix holds no labels; give y")
+    if y is None and (is_sparse(X) or is_named(X)):
+        raise DataError("the examples hold no labels; give y")
     return content(X, y, **options)
 
 
@@ -105,16 +128,148 @@ def is_sparse(X: Any) -> bool:
 
 def libsvm(X: Any, y: list[str] | None) -> bytes:
     """Sparse examples as LIBSVM lines. An explicit zero is written, which changes nothing."""
-    matrix, out = X.tocsr(), io.StringIO()
+    for label in set(y or ()):
+        if set(label) & set(" \t,:#\\[]{}\"") or not label:
+            raise DataError(f"the label {label!r} of a sparse matrix has a character that no label of LIBSVM has")
+    matrix, given = canonical(X), y or ["0"] * X.shape[0]
+    if (matrix.data == 1).all():
+        return b"".join(of_ones(matrix, given))
+    # The encoder of JSON is the fastest writer of numbers. A line of LIBSVM is its line without the marks.
+    parts = sparse_rows(matrix, lambda columns: (columns + 1).tolist())
+    return written_lines(parts, given, lambda row, label: [label, row], lambda text: text.translate(SPACED, MARKS))
+
+
+def of_ones(matrix: Any, y: list[str]) -> Iterator[bytes]:
+    """The lines of a canonical matrix that has no values but 1."""
+    import numpy as np
+
+    for begin, end, entries in spans(matrix):
+        # A 0 begins each row, and no index is 0.
+        starts = matrix.indptr[begin:end] - entries.start
+        text = b"," + msgspec.json.encode(np.insert(matrix.indices[entries] + 1, starts, 0).tolist())[1:-1]
+        for label, row in zip(y[begin:end], text.split(b",0")[1:]):
+            yield b"%b%b%b\n" % (label.encode(), row.replace(b",", b":1 ")[2:], b":1" if row else b"")
+
+
+def ndjson(examples: Iterator[list[Any]], y: list[str] | None) -> bytes:
+    """Examples with names as lines of JSON, in which names may hold any character."""
+    return written_lines(examples, y, lambda row, label: {"x": row} if label is None else {"x": row, "y": label})
+
+
+def written_lines(
+    parts: Iterator[list[Any]],
+    y: list[str] | None,
+    line: Callable[[Any, str | None], Any],
+    change: Callable[[bytes], bytes] = bytes,
+) -> bytes:
+    """The lines of all examples with their labels."""
+    out, encoder, begin = io.BytesIO(), msgspec.json.Encoder(), 0
+    for part in parts:
+        own = y[begin : begin + len(part)] if y else [None] * len(part)
+        out.write(change(encoder.encode_lines([line(row, label) for row, label in zip(part, own)])))
+        begin += len(part)
+    if not begin:
+        raise DataError("the data have no examples")
+    return out.getvalue()
+
+
+def canonical(X: Any) -> Any:
+    """A sparse matrix as CSR, with each column once in a row."""
+    matrix = X.tocsr()
+    if not matrix.shape[0]:
+        raise DataError("the data have no examples")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    for row in range(matrix.shape[0]):
-        begin, end = matrix.indptr[row], matrix.indptr[row + 1]
-        pairs = zip(matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist())
-        cells = " ".join(f"{index + 1}:{cell(value)}" for index, value in pairs)
-        out.write(f"{y[row] if y else 0} {cells}".rstrip() + "\n")
-    return out.getvalue().encode()
+    return matrix
+
+
+def spans(matrix: Any) -> Iterator[tuple[int, int, slice]]:
+    """Some rows after the other, from the first of them to the one after the last, and the places of their entries."""
+    begin = 0
+    while begin < matrix.shape[0]:
+        full = int(matrix.indptr.searchsorted(matrix.indptr[begin] + SPARSE_PART, side="right")) - 1
+        end = min(max(full, begin + 1), matrix.shape[0])
+        yield begin, end, slice(matrix.indptr[begin], matrix.indptr[end])
+        begin = end
+
+
+def sparse_rows(matrix: Any, keys: Callable[[Any], list[Any]]) -> Iterator[list[dict[Any, Any]]]:
+    """The rows of a canonical matrix as maps from the keys of columns to values, some rows at a time."""
+    for begin, end, entries in spans(matrix):
+        places = (matrix.indptr[begin : end + 1] - entries.start).tolist()
+        columns, values = keys(matrix.indices[entries]), sparse_values(matrix, entries)
+        yield [dict(zip(columns[i:j], values[i:j])) for i, j in pairwise(places)]
+
+
+def sparse_values(matrix: Any, entries: slice) -> list[Any]:
+    """Some values of a sparse matrix as numbers, whole ones without a point."""
+    values = matrix.data[entries]
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"X is a sparse matrix of the type {values.dtype}; needed are numbers")
+    if values.dtype.kind == "f":
+        is_finite = abs(values) < math.inf
+        if not is_finite.all():
+            at = entries.start + int(is_finite.argmin())
+            row = int(matrix.indptr.searchsorted(at, side="right")) - 1
+            raise DataError(f"the sparse matrix holds {matrix.data[at]} in row {row} and column {matrix.indices[at]}")
+        if (values != values.round()).any() or (abs(values) >= 2**53).any():
+            return list(values.tolist())
+    return list(values.astype("int64").tolist() if values.dtype.kind in "bf" else values.tolist())
+
+
+def of_columns(X: Any, feature_names: Sequence[str]) -> Iterator[list[Any]]:
+    """The names of the columns that are active in each row of a sparse matrix, with their values unless all are 1."""
+    names, matrix = [*feature_names], canonical(X)
+    check_names(names, "feature_names")
+    if len(names) != X.shape[1]:
+        raise DataError(f"X has {X.shape[1]} columns, but feature_names has {len(names)} names")
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"several columns have the name {twice!r}")
+    is_presence = bool((matrix.data == 1).all())
+    for part in sparse_rows(matrix, lambda columns: [names[column] for column in columns.tolist()]):
+        yield [[*row] for row in part] if is_presence else part
+
+
+def is_named(X: Any, is_open: bool = False) -> bool:
+    """Whether rows are maps of names, or, with an open vocabulary, maps or lists of names."""
+    kinds = (dict, list, tuple, set, frozenset) if is_open else dict
+    return isinstance(X, (list, tuple)) and any(isinstance(row, kinds) for row in X)
+
+
+def is_texts(X: Any) -> bool:
+    """Whether rows are lists of texts, which may be rows of a table or lists of names."""
+    rows = X if isinstance(X, (list, tuple)) else []
+    return all(isinstance(row, (dict, list, tuple, set, frozenset)) for row in rows) and any(
+        isinstance(value, str) for row in rows[:100] for value in row
+    )
+
+
+def of_names(X: Sequence[Any]) -> list[Any]:
+    """Rows of names as they are sent. A missing value leaves the name out."""
+    examples: list[Any] = []
+    for i, row in enumerate(X):
+        if not isinstance(row, (dict, list, tuple, set, frozenset)):
+            raise DataError(f"row {i} of X is a {type(row).__name__}; needed is a list or a dict of names")
+        check_names(row, f"row {i} of X")
+        if not isinstance(row, dict):
+            examples.append(list(row))
+            continue
+        example = {name: scalar(value) for name, value in row.items()}
+        for name, value in example.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                if not math.isnan(value):
+                    raise DataError(f"the value of {name!r} in row {i} of X is infinite")
+                example[name] = None
+        examples.append(example)
+    return examples
+
+
+def check_names(names: Any, what: str) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{what} holds {name!r} of the type {type(name).__name__}; needed are names")
 
 
 def table(X: Any) -> tuple[list[str], list[list[Any]]]:

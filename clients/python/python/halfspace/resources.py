@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 import msgspec
 
 from . import types
-from .data import content, labelled, part, rows
+from .data import content, is_texts, labelled, part, rows
 from .errors import HalfspaceError, JobFailed, NotFound, Problem, Unreachable, problem
 from .process import Owner
 from .requests import Call
@@ -179,6 +180,12 @@ class Trace:
         return axes
 
 
+class Vocabulary(msgspec.Struct):
+    """What a model file says about names."""
+
+    vocabulary: str | None = None
+
+
 class Model:
     """A model."""
 
@@ -190,8 +197,19 @@ class Model:
         """The model with its hypothesis."""
         return self.client.get_model(self.id)
 
+    @cached_property
+    def reads_names(self) -> bool:
+        """Whether features have names that nobody listed in advance."""
+        return msgspec.json.decode(self.export(), type=Vocabulary).vocabulary == "open"
+
     def predictions(self, X: Any, **options: Any) -> types.Predictions:
-        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`."""
+        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`.
+
+        If the model reads names, rows may be lists or maps of names, and `unseen` counts the names of each example
+        that the model does not know.
+        """
+        if is_texts(X) and self.reads_names:
+            options["vocabulary"] = "open"
         body = content(X, **options)
         if body.media_type == "application/x-ndjson":
             answered = self.client._send(Call("POST", f"/v1/models/{self.id}/predict", body=body), bytes)
@@ -222,6 +240,8 @@ class Model:
 
     def evaluate(self, X: Any, y: Any = None, **options: Any) -> types.EvaluateResult:
         """The errors on labelled examples."""
+        if is_texts(X) and self.reads_names:
+            options["vocabulary"] = "open"
         call = Call("POST", f"/v1/models/{self.id}/evaluate", body=labelled(X, y, **options))
         return self.client._send(call, types.EvaluateResult)
 
@@ -278,7 +298,7 @@ def of_lines(ndjson: bytes) -> types.Predictions:
 
 ONE_OF = {
     "scores": "score", "predicted_classes": "predicted_class", "margins": "margin", "class_scores": "class_scores",
-    "ranking": "ranking",
+    "ranking": "ranking", "unseen": "unseen",
 }
 """The lists of predictions beside the predictions, and the members of a line with one item of each."""
 

@@ -10,6 +10,12 @@ A column with two values at the fit has one bit, which tells whether a number is
 matrix of zeros and ones has such columns. The perceptrons, the pocket and the perspectron read numbers as they are by
 default (`numbers="real"`).
 
+Only the active entries of a sparse matrix are sent and learnt from, except that thermometers need a dense matrix.
+
+Features may also have names: `X` is then a list of the names of each example, as in
+`[["w=the", "pos=DT"], {"length": 3.5}]`, or a sparse matrix of whose columns `fit` gets the `feature_names`. Later
+examples may have any names.
+
 `max_passes` counts passes over the examples. The pocket, and other learners with `order="random"`, learn from one drawn
 mistake at a time, so their pass is as many draws as there are examples.
 """
@@ -28,12 +34,12 @@ import msgspec
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .client import Client, local
-from .data import LABEL, content
+from .data import LABEL, content, is_named, is_texts
 from .errors import HalfspaceError, NotFound, Problem
 from .process import PerProcess
 from .requests import Call, scalar
@@ -75,12 +81,22 @@ def _sent(address: str, model: bytes) -> str:
     return _client().send_model(model).id
 
 
+def _is_bits(X: Any) -> bool:
+    """Whether a sparse matrix has no values but 0 and 1."""
+    return bool(((X.data == 0) | (X.data == 1)).all())
+
+
 def _dense(X: Any) -> Any:
+    if issparse(X) and X.shape[0] * X.shape[1] > CELLS_MAX:
+        raise ValueError(
+            f"thermometers need a dense matrix, and X of the shape {X.shape} has more than {CELLS_MAX} cells; "
+            "give zeros and ones, as CountVectorizer(binary=True) does"
+        )
     return X.toarray() if issparse(X) else X
 
 
-CELLS_MAX = 2**24
-"""Cells of a sparse matrix of zeros and ones that is sent as a table of numbers."""
+CELLS_MAX = 2**27
+"""Cells of a sparse matrix that is made dense, of 8 bytes each."""
 
 SPARSE_CLASSES_MAX = 100
 """The most whole numbers that the service takes for names of classes."""
@@ -116,13 +132,34 @@ class _Bits:
 class _Hypothesis(msgspec.Struct):
     """The hypothesis in a model file, as far as an estimator reads it."""
 
+    kind: str = ""
     theta: str = "0"
     members: list[_Hypothesis] = []
+    weights: list[float] | str = []
+    bias: float | None = None
+    reading: str | None = None
+    alpha: float | str = 1
+    exponents: list[int] = []
+    negated_literals: bool = False
 
     @property
     def threshold(self) -> str:
         """The number that a score must reach. All members of a committee have the same."""
         return self.members[0].theta if self.members else self.theta
+
+    @property
+    def linear(self) -> tuple[Any, float]:
+        """The weights of features that are 0 or a number, and the sum of what does not depend on them.
+
+        Raises `AttributeError` for a hypothesis that has no such weights.
+        """
+        if self.kind == "linear":
+            weights, bias = np.array(self.weights, dtype=np.float64), self.bias or 0.0
+            # A bit 0 counts as -1.
+            return (2 * weights, bias - weights.sum()) if self.reading == "signed" else (weights, bias)
+        if self.kind == "winnow" and not self.negated_literals:
+            return np.power(float(self.alpha), np.array(self.exponents, dtype=np.float64)), -float(self.theta)
+        raise AttributeError("the hypothesis is not linear in the columns")
 
 
 class _File(msgspec.Struct):
@@ -130,6 +167,7 @@ class _File(msgspec.Struct):
 
     hypothesis: _Hypothesis
     classes: list[str] | None = None
+    features: list[str] | None = None
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,39 +195,54 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = bool(self._sparse)
         return tags
 
-    def fit(self, X: Any, y: Any) -> _Classifier:
+    def fit(self, X: Any, y: Any, feature_names: Any = None) -> _Classifier:
         """Trains the learner on `X` of the shape (examples, features) and `y` of the shape (examples,).
 
         Of two classes, the second in sorted order is positive. More classes have one hypothesis each, and the
         largest score is predicted.
 
+        `feature_names` names the columns of a sparse matrix. Without them, `X` may be a list of the names of each
+        example. Features with names are read as 0 where an example lacks them, whatever `numbers` says.
+
         Raises `ValueError` for one class, for more than two if the learner has no committees, and for data that
         scikit-learn refuses.
         """
+        self.is_named_ = feature_names is not None or is_named(X) or is_texts(X)
         X, y = self._checked(X, y)
+        if feature_names is not None:
+            self.feature_names_in_ = np.array([*feature_names], dtype=object)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        X, reading = self._fixed(X)
         options = self._params()
-        draws = X.shape[0] if self._learner == "pocket" or options.get("order") == "random" else 1
+        draws = len(y) if self._learner == "pocket" or options.get("order") == "random" else 1
         if self.max_passes is not None and not (isinstance(self.max_passes, Integral) and self.max_passes >= 1):
             raise ValueError(f"max_passes is {self.max_passes!r}; give a whole number from 1, or None")
         limit = None if self.max_passes is None else int(self.max_passes) * draws
         options.update(seed=self._seed(), max_passes=limit, max_mistakes=limit if draws > 1 else None)
-        X, table = self._fixed(X)
+        if self.reads_bits_:
+            options["reading"] = "unsigned"
         many = len(self.classes_)
-        if self.is_sparse_ and many > 2 and (many > SPARSE_CLASSES_MAX or X.shape[0] < 2 * many):
+        if self.is_sparse_ and many > 2 and (many > SPARSE_CLASSES_MAX or len(y) < 2 * many):
             # The service would take the numbers, which are the only labels of a sparse matrix, for measurements.
             raise ValueError(
                 f"a sparse matrix can have {SPARSE_CLASSES_MAX} classes with two examples each on average; "
-                "give a dense matrix"
+                "give a dense matrix or feature_names"
             )
-        job = _client().train(X, self._labels(codes), learner=self._learner, progress=False, **options, **table)
+        job = _client().train(X, self._labels(codes), learner=self._learner, progress=False, **options, **reading)
         self._keep(job.model)
+        if self.is_named_ and feature_names is None:
+            self.feature_names_in_ = np.array(msgspec.json.decode(self.model_, type=_File).features, dtype=object)
+            self.n_features_in_ = len(self.feature_names_in_)
         self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, -(-job.result.passes // draws))
         return self
 
     def _checked(self, X: Any, y: Any, classes: Any = None, reset: bool = True) -> tuple[Any, Any]:
         """The examples and the labels as arrays. The `classes` are those of `y` unless they are given."""
-        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._sparse, reset=reset)
+        if self.is_named_:
+            X, y = self._checked_names(X, reset), column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._sparse, reset=reset)
         check_classification_targets(y)
         count = len(np.unique(y) if classes is None else classes)
         if count < 2:
@@ -198,10 +251,21 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         return X, y
 
+    def _checked_names(self, X: Any, reset: bool) -> Any:
+        """Examples with names, or a sparse matrix with a name for each column."""
+        if not issparse(X):
+            return list(X)
+        X = check_array(X, dtype=np.float64, accept_sparse="csr")  # pyright: ignore[reportArgumentType]
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} columns, but the estimator knows the names of {self.n_features_in_}")
+        return X
+
     def _params(self) -> dict[str, Any]:
         """The parameters of the learner, by the names of the service."""
         given = {name: value for name, value in self.get_params().items() if name not in self._common}
-        params = {name: value for name, value in given.items() if value is not None}
+        params = {name: value for name, value in {**given, **self._unstated()}.items() if value is not None}
         how = params.get("multiclass", MULTICLASS[0])
         if how not in MULTICLASS:
             raise ValueError(f"multiclass is {how!r}; give one of {', '.join(MULTICLASS)}")
@@ -209,27 +273,37 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             params.pop("multiclass", None)
         return {str(self._names.get(name, name)): value for name, value in params.items()}
 
+    def _unstated(self) -> dict[str, Any]:
+        """Parameters that are None and depend on the data: with names, nothing stands for what an example lacks."""
+        unstated = {"negated_literals": not self.is_named_, "conjunctions": "monotone" if self.is_named_ else "all"}
+        return {name: value for name, value in unstated.items() if self.get_params().get(name, value) is None}
+
     def _seed(self) -> int | None:
         return None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _fixed(self, X: Any) -> tuple[Any, dict[str, Any]]:
-        """The matrix to send, and the parameters of its table. Fixes how this and later matrices are read."""
-        is_real = self.numbers == "real"
-        has_bits = bool(issparse(X)) and not set(np.unique(X.data)) - {0, 1}
+        """The examples to send, and how the service reads them. Fixes how these and later examples are read."""
+        is_real, self.bits_ = self.numbers == "real", None
         # Numbers need thresholds for a learner of Boolean features, and a sparse matrix has none.
-        self.is_sparse_ = bool(issparse(X)) and (not has_bits if is_real else has_bits)
-        if is_real and has_bits and X.shape[0] * X.shape[1] > CELLS_MAX:
-            raise ValueError(
-                f"a sparse matrix of zeros and ones with more than {CELLS_MAX} cells has bits, not numbers; "
-                "set numbers='thermometer'"
-            )
-        X = X if self.is_sparse_ else _dense(X)
+        self.is_sparse_ = not self.is_named_ and bool(issparse(X)) and (is_real or _is_bits(X))
+        # The numbers 0 and 1 are what unsigned bits count as.
+        self.reads_bits_ = self.is_sparse_ and is_real and _is_bits(X)
+        if self.is_named_:
+            return X, self._reading(X)
+        if not self.is_sparse_:
+            X = _dense(X)
         self.bits_ = None if is_real else _Bits(X)
         table: dict[str, Any] = {}
         if not self.is_sparse_:
             # Without the kind, the service would read a matrix of zeros and ones as bits.
             table = {"numbers": self.numbers, **({"kinds": {"*": "number"}} if is_real else {"bins": self.bins})}
         return self._read(X), table
+
+    def _reading(self, X: Any) -> dict[str, Any]:
+        """How the service reads examples of an estimator that was fitted before."""
+        if not self.is_named_:
+            return {}
+        return {"feature_names": self.feature_names_in_} if issparse(X) else {"vocabulary": "open"}
 
     def _read(self, X: Any) -> Any:
         """A matrix as it is sent."""
@@ -253,10 +327,12 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _later(self, X: Any) -> Any:
         """A matrix to predict, as it is sent."""
         check_is_fitted(self, "model_")
+        if self.is_named_:
+            return self._checked_names(X, reset=False)
         return self._read(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse))
 
-    def _predictions(self, X: Any, **options: str) -> Predictions:
-        client = _client()
+    def _predictions(self, X: Any, **options: Any) -> Predictions:
+        client, options = _client(), {**options, **self._reading(X)}
         try:
             return Model(client, _sent(client.address, self.model_)).predictions(X, **options)
         except NotFound:
@@ -273,8 +349,59 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         If several classes have the largest score, the one that came first in the training wins.
         """
+        X = self._later(X)
+        if self.reads_bits_ and not _is_bits(X):
+            scores = self._scores(X)
+            return self.classes_[self._first_largest(scores) if scores.ndim > 1 else (scores >= 0).astype(int)]
+        return self.classes_[self._codes(self._predictions(X, scores="none"))]
+
+    def unseen(self, X: Any) -> Any:
+        """How many names of each example the training did not have, of the shape (examples,)."""
         found = self._predictions(self._later(X), scores="none")
-        return self.classes_[self._codes(found)]
+        if found.unseen is None:
+            raise ValueError("the features of the estimator have no names")
+        return np.asarray(found.unseen)
+
+    @property
+    def coef_(self) -> Any:
+        """The weights of the columns, of the shape (1, features) or (classes, features), in the order of `classes_`.
+
+        Columns with names are those of `feature_names_in_`. Raises `AttributeError` if a column is not one feature, as
+        with thermometers, and for a hypothesis that is not linear in the columns.
+        """
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Any:
+        """What `decision_function` adds to the sum of weights; of the shape (1,) or (classes,)."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[Any, Any]:
+        check_is_fitted(self, "model_")
+        if not (self.is_named_ or self.is_sparse_ or self.numbers == "real"):
+            raise AttributeError("a column has several features")
+        file = msgspec.json.decode(self.model_, type=_File)
+        weights, biases = zip(*(one.linear for one in file.hypothesis.members or [file.hypothesis]))
+        coefficients, intercepts = np.array(weights), np.array(biases)
+        if self.is_named_:
+            # A column that no example of the training has keeps the first weight.
+            first = 1.0 if self._learner == "winnow" else 0.0
+            coefficients = np.hstack([coefficients, np.full((len(biases), 1), first)])
+            places = {name: at for at, name in enumerate(file.features or [])}
+            coefficients = coefficients[:, [places.get(name, -1) for name in self.feature_names_in_]]
+        if len(biases) > 1:
+            coefficients[self.order_], intercepts[self.order_] = coefficients.copy(), intercepts.copy()
+        return coefficients, intercepts
+
+    def _scores(self, X: Any) -> Any:
+        """Scores of numbers by weights that were learnt from bits, which the service applies to bits only."""
+        coefficients, intercepts = self._linear()
+        scores = np.asarray(X @ coefficients.T + intercepts)
+        return scores if len(intercepts) > 1 else scores[:, 0]
+
+    def _first_largest(self, scores: Any) -> Any:
+        """The places in `classes_` of the largest scores, of the first class in the training among equals."""
+        return self.order_[scores[:, self.order_].argmax(axis=1)]
 
     def decision_function(self, X: Any) -> Any:
         """The scores minus the threshold, for `X` of the shape (examples, features).
@@ -287,7 +414,10 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         those with the same score. From 2^1000 on, the numbers grow with the logarithm of the score: see
         `halfspace.resources.compressed`.
         """
-        found = self._predictions(self._later(X), scores="all")
+        X = self._later(X)
+        if self.reads_bits_ and not _is_bits(X):
+            return self._scores(X)
+        found = self._predictions(X, scores="all")
         codes, threshold = self._codes(found), exact(msgspec.json.decode(self.model_, type=_File).hypothesis.threshold)
         if len(self.classes_) == 2:
             given = [_above(score, threshold, code == 1) for score, code in zip(found.scores or [], codes)]
@@ -332,7 +462,9 @@ class _OnLine(_Classifier):
         Raises `ValueError` for classes that are not among `classes`, and where `fit` does. Raises `HalfspaceError` if
         the session has gone or has moved.
         """
-        is_first = _check_partial_fit_first_call(self, classes)
+        if is_named(X) or is_texts(X):
+            raise ValueError("partial_fit takes no names; use fit, or put a HashingVectorizer before the estimator")
+        is_first, self.is_named_ = _check_partial_fit_first_call(self, classes), False
         client, session = _client(), getattr(self, "session_", None)
         X, y = self._checked(X, y, self.classes_, reset=session is None)
         if len(unique_labels(self.classes_, y)) > len(self.classes_):
@@ -345,7 +477,8 @@ class _OnLine(_Classifier):
                 text = "partial_fit begins anew, because a session cannot start from a fitted model"
                 warnings.warn(text, stacklevel=2)
             X, table = self._fixed(X)
-            session, position, self.mistakes_ = self._opened(client, X, codes, table), 0, 0
+            # The session reads the same matrix as numbers.
+            session, position, self.mistakes_, self.reads_bits_ = self._opened(client, X, codes, table), 0, 0, False
         body = content(X, self._labels(codes))
         call = Call("POST", f"/v1/sessions/{session}/examples", header={"if-match": f'"{position}"'}, body=body)
         try:
@@ -456,14 +589,17 @@ class Perspectron(_OnLine):
 
 
 class Winnow(_OnLine):
-    """Winnow: a threshold of positive weights."""
+    """Winnow: a threshold of positive weights.
+
+    With `negated_literals` the complement of each feature is a feature too; None adds them unless features have names.
+    """
 
     _learner = "winnow"
     _has_committees = True
 
     def __init__(
         self, *,
-        alpha: float = 2, theta: float | str | None = None, negated_literals: bool = True,
+        alpha: float = 2, theta: float | str | None = None, negated_literals: bool | None = None,
         numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.alpha, self.theta, self.negated_literals = alpha, theta, negated_literals
@@ -471,14 +607,17 @@ class Winnow(_OnLine):
 
 
 class KernelPerceptron(_OnLine):
-    """The perceptron over all conjunctions of features."""
+    """The perceptron over conjunctions of features.
+
+    `conjunctions` are "all" or, without negated features, "monotone"; None is "all" unless features have names.
+    """
 
     _learner = "kernel-perceptron"
     _has_committees = True
 
     def __init__(
         self, *,
-        conjunctions: str = "all", max_literals: int | None = None, order: str = "cyclic",
+        conjunctions: str | None = None, max_literals: int | None = None, order: str = "cyclic",
         numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.conjunctions, self.max_literals, self.order = conjunctions, max_literals, order

@@ -1,8 +1,8 @@
 /** The format of a file by its name, and the part of it that is enough to see how the service reads it. */
 
 /** @typedef {{label: string, mediaType: string, isLines: boolean, isTable: boolean, hasDelimiter?: boolean, hasHeader?: boolean,
- *   isWorkbook?: boolean, needsN?: boolean}} Format
- * `isLines`: the file can be cut at the end of a line. `isTable`: the file has columns of several kinds. */
+ *   isWorkbook?: boolean, needsN?: boolean, takesNames?: boolean}} Format
+ * `isLines`: the file can be cut at the end of a line. `isTable`: the file has columns of several kinds. `takesNames`: features may have names that nobody lists. */
 
 /** @type {Record<string, Format>} */
 export const FORMATS = {
@@ -11,8 +11,8 @@ export const FORMATS = {
   xlsx: { label: "Excel workbook (XLSX)", mediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", isLines: false,
     isTable: true, hasHeader: true, isWorkbook: true },
   arff: { label: "ARFF", mediaType: "text/x-arff", isLines: true, isTable: true },
-  ndjson: { label: "NDJSON", mediaType: "application/x-ndjson", isLines: true, isTable: true },
-  libsvm: { label: "LIBSVM", mediaType: "text/x-libsvm", isLines: true, isTable: false },
+  ndjson: { label: "NDJSON", mediaType: "application/x-ndjson", isLines: true, isTable: true, takesNames: true },
+  libsvm: { label: "LIBSVM", mediaType: "text/x-libsvm", isLines: true, isTable: false, takesNames: true },
   npy: { label: "NumPy (npy)", mediaType: "application/x-npy", isLines: false, isTable: false },
   bin: { label: "Packed bits", mediaType: "application/octet-stream", isLines: false, isTable: false, needsN: true },
 };

@@ -35,7 +35,7 @@ function Shown({ dataset, above, query }) {
         <${Balance} of=${dataset} classes=${classesOf(dataset.classes, table)} />
         <${Facts} of=${[
           ["Examples", html`<strong>${number(dataset.examples)}</strong>`],
-          ["Features", html`<strong>${number(dataset.n)}</strong>`],
+          [dataset.vocabulary === "open" ? "Names of features" : "Features", html`<strong>${number(dataset.n)}</strong>`],
           ["Values", dataset.values],
           ["Duplicates", dataset.duplicates === null || dataset.duplicates === undefined ? "not counted" : number(dataset.duplicates)],
           ["Contradictions", typeof dataset.contradictions === "number" ? number(dataset.contradictions) : null],
@@ -61,15 +61,15 @@ function Shown({ dataset, above, query }) {
 
 /** @param {{dataset: Dataset}} props */
 function Uses({ dataset }) {
-  const isOfTwo = (dataset.classes?.length ?? 2) <= 2;
-  // A task without labels has nothing to compare with, and some questions are about two classes.
+  // A task without labels has nothing to compare with, and questions about hyperplanes need two classes and columns.
+  const isOfTwo = (dataset.classes?.length ?? 2) <= 2 && dataset.vocabulary === "fixed";
   const tasks = TASKS.filter(({ name, ofTwoClasses }) => (name === "train" || dataset.kind !== "unlabelled") && (isOfTwo || !ofTwoClasses));
   return html`<${Panel} title="Use these data">
     <ul class="entries">
       ${tasks.map(({ name, title, question }) => html`<li key=${name}>
         <a class="title-link" href=${href("train", { task: name === "train" ? null : name, dataset: dataset.id })}>${title}</a>
         <p class="small muted">${question}</p></li>`)}
-      ${dataset.kind !== "unlabelled" && html`<li><a class="title-link" href=${href("playground", { dataset: dataset.id })}>Playground</a>
+      ${dataset.kind !== "unlabelled" && dataset.vocabulary === "fixed" && html`<li><a class="title-link" href=${href("playground", { dataset: dataset.id })}>Playground</a>
         <p class="small muted">See a learner predict and learn one example at a time.</p></li>`}
     </ul>
   <//>`;

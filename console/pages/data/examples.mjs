@@ -19,7 +19,9 @@ const VALUES_PER_PAGE = 400_000;
 
 /** @param {{dataset: Dataset, offset: number}} props */
 export function Examples({ dataset, offset }) {
-  const limit = Math.min(EXAMPLES_PER_PAGE, Math.max(1, Math.floor(VALUES_PER_PAGE / Math.max(1, dataset.n))));
+  // An example with names lists only those that it has.
+  const width = dataset.vocabulary === "open" ? 1 : Math.max(1, dataset.n);
+  const limit = Math.min(EXAMPLES_PER_PAGE, Math.max(1, Math.floor(VALUES_PER_PAGE / width)));
   const spec = { path: `v1/datasets/${dataset.id}/examples`, query: { offset, limit } };
   const page = useResource(spec);
   const at = (/** @type {number} */ next) => href(`data/${dataset.id}`, { offset: next || null });

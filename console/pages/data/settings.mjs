@@ -15,6 +15,8 @@ export const FIELDS = {
   sheet: { title: "Sheet", type: "string", description: "Name or number. By default the first visible sheet with a value." },
   encoding: { title: "Encoding of", type: "string", pattern: "^(ds|mdl)_[0-9a-f]+$", description: "Id of a dataset or a model whose encoding the table must have." },
   unknown: { title: "Unknown values", type: "string", enum: ["refuse", "zero"], default: "refuse", description: "Values that the encoding does not know." },
+  vocabulary: { title: "Names of features", type: "string", enum: ["open"], default: "as the first example has it",
+    description: "open: each example lists names, which may be new." },
   n: { title: "Features", type: "integer", minimum: 1, maximum: 1048576, description: "Features per example. By default the service counts them." },
   labels: { title: "Labels", type: "string", description: "A column by its number from 1, or from −1 at the end, or none. By default the last column." },
   positive: { title: "Value that means +1", type: "string", description: "Every other value then means −1." },
@@ -32,6 +34,7 @@ export function settingsOf(format, query) {
   if (format.hasDelimiter) names.push("delimiter", "decimal");
   if (format.isWorkbook) names.push("sheet");
   if (format.isTable) names.push("encoding", ...(query.get("encoding") ? ["unknown"] : []));
+  if (format.takesNames) names.push("vocabulary");
   names.push("assume");
   const properties = Object.fromEntries(names.map((name) => [name, FIELDS[name] ?? {}]));
   if (format.needsN) {

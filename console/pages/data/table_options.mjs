@@ -13,7 +13,7 @@ const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unk
  */
 export function optionsOf(query, format) {
   const names = [...COMMON, ...(format.isTable ? TABLE : []), ...(format.hasDelimiter ? ["delimiter", "decimal"] : []),
-    ...(format.hasHeader ? ["header"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : [])]
+    ...(format.hasHeader ? ["header"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
     .filter((name) => !(format.mediaType === "text/x-libsvm" && name === "labels"));
   return Object.fromEntries(names.flatMap((name) => {
     const text = query.get(name);

@@ -22,7 +22,8 @@ import { errorsOf, shortId, titleOf } from "./words.mjs";
 /** @param {{job: Job, result: TrainResult}} props */
 export function TrainView({ job, result }) {
   return html`<${Outcome} result=${result} />
-    ${result.model && html`<${ExplanationPanel} model=${result.model} name=${titleOf(job)} classes=${classesOf(null, job.table)}
+    ${result.model && html`<${ExplanationPanel} model=${result.model} name=${titleOf(job)}
+      classes=${result.members?.map((member) => member.class) ?? classesOf(null, job.table)}
       title="What the hypothesis uses" />`}
     ${!job.parent && html`<${MistakeCurve} job=${job} bound=${result.bound ?? null} />`}
     <${Panel} title="Certificates"><${Certificates} certificates=${result.certificates} withheld=${result.certificates_withheld} /><//>

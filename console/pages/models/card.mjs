@@ -33,7 +33,7 @@ function Origin({ model }) {
   const params = Object.entries(model.params ?? {});
   return html`<${Facts} of=${[
       ["Learner", html`<strong>${model.learner}</strong>`], ["Hypothesis", html`<strong>${kindName(model.kind)}</strong>`],
-      ["Features", html`<strong>${number(model.n)}</strong>`], [(model.classes?.length ?? 2) > 2 ? "Classes" : "Classes (−1, +1)", model.classes && html`<strong>${model.classes.join(", ")}</strong>`],
+      [model.vocabulary === "open" ? "Names of features" : "Features", html`<strong>${number(model.n)}</strong>`], [(model.classes?.length ?? 2) > 2 ? "Classes" : "Classes (−1, +1)", model.classes && html`<strong>${model.classes.join(", ")}</strong>`],
       ["Examples read", number(model.examples)], ["Passes", number(model.passes)], ["Mistakes", number(model.mistakes)],
       ["Updates", number(model.updates)], ["Held out", model.held_out ? number(model.held_out) : null],
       ["Seed", html`<code>${String(model.seed)}</code>`], ["Made", momentOf(model.created_at)],

@@ -92,12 +92,15 @@ function OnDataset({ model, options, query, choice }) {
 
 /** @param {{list: Schemas["DatasetList"], model: Model, chosen: string, onChoose: (id: string) => void}} props */
 function ChooseDataset({ list, model, chosen, onChoose }) {
-  const fitting = list.items.filter((item) => item.n === model.n && item.kind !== "unlabelled");
+  // Examples with names may have any number of them, and the list does not tell which datasets have names.
+  const hasNames = model.vocabulary === "open";
+  const fitting = list.items.filter((item) => (hasNames || item.n === model.n) && item.kind !== "unlabelled");
+  const features = hasNames ? "names of features" : `${number(model.n)} features`;
   /** @type {[string, string][]} */
   const options = fitting.map((item) => [item.id, `${item.name || "without a name"}, ${number(item.examples)} examples, …${item.id.slice(-8)}`]);
   const known = chosen && !fitting.some((item) => item.id === chosen) ? [/** @type {[string, string]} */ ([chosen, chosen]), ...options] : options;
-  const hint = fitting.length === 0 ? html`No dataset of labelled examples with ${number(model.n)} features is among the newest 100. <a href=${href("data/new")}>Store a file</a>, or use “A file” above.`
-    : `Labelled datasets with ${number(model.n)} features${list.next_cursor ? " among the newest 100" : ""}.`;
+  const hint = fitting.length === 0 ? html`No dataset of labelled examples with ${features} is among the newest 100. <a href=${href("data/new")}>Store a file</a>, or use “A file” above.`
+    : `Labelled datasets${hasNames ? ", of which the model takes those with names of features," : ` with ${features}`}${list.next_cursor ? " among the newest 100" : ""}.`;
   return html`<div class="stack"><${Field} label="Dataset" hint=${hint}>${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${chosen}
       options=${[["", "choose a dataset"], ...known]} onChange=${onChoose} />`}<//>
     ${list.next_cursor && html`<${Field} label="Or the id of a dataset">${(/** @type {object} */ attributes) => html`<input ...${attributes} value=${chosen} autocomplete="off"

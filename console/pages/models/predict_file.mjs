@@ -21,7 +21,7 @@ import { className } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Model} Model */
 /** @typedef {import("../../view/data_file.mjs").DataFile} DataFile */
-/** @typedef {{row: number, prediction: number, predicted_class?: string|null, score?: number|string|null}} Line */
+/** @typedef {{row: number, prediction: number, predicted_class?: string|null, score?: number|string|null, unseen?: number}} Line */
 /** @typedef {{lines: Line[], isCut: boolean, fault: string|null}} Answers  `isCut`: the file has more rows. */
 
 /** Answers that the page reads. */
@@ -43,7 +43,8 @@ export function PredictFile({ model, query }) {
   const recipe = { operation: "predict_model", arguments: [model.id], method: /** @type {const} */ ("POST"), path: `v1/models/${model.id}/predict`,
     query: { unknown }, headers: { ...headersOf(data?.format ?? "csv", data?.coding ?? null), accept: NDJSON }, body: "", file: data?.file.name ?? "data.csv" };
   return html`<${Panel} title="Predict a file">
-    <p class="muted">${model.table ? "The file has the columns of the training table. A label column may be absent." : "The file has the features of the training data, in the same order."}</p>
+    <p class="muted">${model.table ? "The file has the columns of the training table. A label column may be absent."
+      : model.vocabulary === "open" ? "The examples of the file have names, which may be new." : "The file has the features of the training data, in the same order."}</p>
     <${ChooseDataFile} label="Drop a file here, or choose one:" data=${data} onData=${choose} />
     ${model.table && html`<div class="fields"><${Field} label="Unknown values" hint="Values that the training table did not have.">
       ${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${unknown} options=${[["", "refuse the row"], ["zero", "set no feature"]]}
@@ -91,20 +92,24 @@ async function readLines(answer) {
 /** @param {{model: Model, answers: Answers}} props */
 function AnswerTable({ model, answers }) {
   const { lines, isCut, fault } = answers;
-  const positive = lines.filter((line) => line.prediction > 0).length;
   const nameOf = (/** @type {Line} */ line) => line.predicted_class ?? className(model, line.prediction);
+  const isMany = (model.classes?.length ?? 2) > 2;
+  const hasNames = model.vocabulary === "open";
+  const labels = isMany ? [...(model.classes ?? []).keys()] : [1, -1];
+  const counts = labels.map((label) => `${number(lines.filter((line) => line.prediction === label).length)} × ${className(model, label)}`).join(", ");
   /** @type {import("../../view/rows.mjs").Column<Line>[]} */
   const columns = [
     { name: "row", isNumber: true, cell: (line) => number(line.row) },
     { name: "prediction", cell: nameOf },
-    { name: "label", isNumber: true, cell: (line) => (line.prediction > 0 ? "+1" : "−1") },
+    ...(isMany ? [] : [{ name: "label", isNumber: true, cell: (/** @type {Line} */ line) => (line.prediction > 0 ? "+1" : "−1") }]),
     { name: "score", isNumber: true, cell: (line) => number(line.score, 15) },
+    ...(hasNames ? [{ name: "unknown names", isNumber: true, cell: (/** @type {Line} */ line) => number(line.unseen) }] : []),
   ];
-  const save = () => download(`${nameOfFile(model.name ?? model.learner)}-predictions.csv`, CSV_TYPE, csvOf([["row", "prediction", "class", "score"],
-    ...lines.map((line) => [line.row, line.prediction, nameOf(line), line.score ?? ""])]));
+  const save = () => download(`${nameOfFile(model.name ?? model.learner)}-predictions.csv`, CSV_TYPE, csvOf([["row", "prediction", "class", "score", ...(hasNames ? ["unseen"] : [])],
+    ...lines.map((line) => [line.row, line.prediction, nameOf(line), line.score ?? "", ...(hasNames ? [line.unseen ?? ""] : [])])]));
   return html`${fault && html`<div class="notice bad" role="alert"><p><strong>The prediction ended after row ${number(lines.length)}.</strong> ${fault}</p></div>`}
     <div class="row spread"><p role="status">${isCut ? `The first ${number(lines.length)} rows` : `${number(lines.length)} rows`}:
-      ${" "}${number(positive)} × ${className(model, 1)}, ${number(lines.length - positive)} × ${className(model, -1)}.
+      ${" "}${counts}.
       ${isCut && html` The file has more rows. The command below predicts all.`}</p>
       <button class="small-button" disabled=${lines.length === 0} onClick=${save}>CSV</button></div>
     ${lines.length > 0 && html`<${Rows} columns=${columns} rows=${lines} rowKey=${(/** @type {Line} */ line) => String(line.row)} caption="Predictions of the file" height=${400} />`}`;

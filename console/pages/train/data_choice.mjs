@@ -50,7 +50,7 @@ function Chosen({ dataset }) {
   return html`<p><a class="title-link clip" href=${href(`data/${dataset.id}`)} title=${`${name}, ${dataset.id}`}>${name}</a></p>
     <${Facts} of=${[
       ["Examples", html`<strong>${number(dataset.examples)}</strong>`],
-      ["Features", html`<strong>${number(dataset.n)}</strong>`],
+      [dataset.vocabulary === "open" ? "Names of features" : "Features", html`<strong>${number(dataset.n)}</strong>`],
       ["Values", dataset.values],
       ["Declared origin", dataset.assume ?? "none"],
     ]} />

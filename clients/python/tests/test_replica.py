@@ -1,10 +1,15 @@
-"""Perceptrons of many classes beside their definitions in whole numbers.
+"""Perceptrons and Winnow of many classes beside their definitions in whole numbers.
 
-The service must find the weights, the mistakes and the passes of the definitions, on random examples and on the digits
-of scikit-learn.
+The service must find the weights, the mistakes and the passes of the definitions: on random examples, on the digits of
+scikit-learn, and over names on the words of a corpus, whose test errors stand beside those of scikit-learn.
 """
 
+import json
+import re
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import halfspace
@@ -16,39 +21,78 @@ PASSES = 6
 
 
 class Replica:
-    """One perceptron per class, or one for two classes, with the bias last. The first class seen has the code 0."""
+    """One perceptron per class, or one for two classes, with the bias last. The first class seen has the code 0.
 
-    def __init__(self, rules: int, n: int, joint: bool) -> None:
+    With a thickness `tau`, a positive example is learnt if its sum is below theta + tau, and a negative one if its sum
+    is at least theta - tau. Joint perceptrons compare the score of the true class, less tau, with the others. The tests
+    have tau = 0, because the service knows no thickness.
+    """
+
+    theta = 0
+
+    def __init__(self, rules: int, n: int, joint: bool = False, averaged: bool = True, tau: int = 0) -> None:
         self.w = np.zeros((rules, n), dtype=np.int64)
-        self.sums = np.zeros((rules, n), dtype=np.int64)
-        self.joint, self.mistakes, self.passes, self.presented = joint, 0, 0, 0
+        self.sums, self.averaged = np.zeros((rules, n), dtype=np.int64), averaged
+        self.joint, self.tau, self.mistakes, self.passes, self.presented = joint, tau, 0, 0, 0
         self.of_rules = [0] * rules
 
-    def learn(self, x: NDArray[np.int64], code: int) -> bool:
+    def scores(self, places: Any, x: Any) -> NDArray[np.int64]:
+        """The score of each rule for the values `x` at some places, where the other values are 0."""
+        return np.asarray(self.w[:, places] @ x)
+
+    def predicted(self, scores: NDArray[np.int64]) -> int:
+        """The first class with the largest score, or of two, whether the score reaches theta."""
+        return int(scores[0] >= self.theta) if len(scores) == 1 else int(np.argmax(scores))
+
+    def learn(self, places: Any, x: Any, code: int) -> bool:
         """Whether a rule learnt from the example."""
-        scores = self.w @ x
-        if len(self.w) == 1:
-            wanted, predicted = [code == 1], int(scores[0] >= 0)
-        else:
-            wanted, predicted = [rule == code for rule in range(len(self.w))], int(np.argmax(scores))
-        self.mistakes += predicted != code
+        scores = self.scores(places, x)
+        wanted = [code == 1] if len(scores) == 1 else [rule == code for rule in range(len(scores))]
+        self.mistakes += self.predicted(scores) != code
         if self.joint:
-            learns = [predicted != code and rule in (code, predicted) for rule in range(len(self.w))]
+            rival = int(np.argmax(scores - self.tau * np.array(wanted)))
+            learns = [rival != code and rule in (code, rival) for rule in range(len(scores))]
         else:
-            learns = [(score >= 0) != own for score, own in zip(scores, wanted)]
+            learns = [
+                score < self.theta + self.tau if own else score >= self.theta - self.tau
+                for score, own in zip(scores, wanted)
+            ]
         for rule, own in enumerate(wanted):
             if learns[rule]:
-                self.w[rule] += x if own else -x
+                self.w[rule, places] += x if own else -x
                 self.of_rules[rule] += 1
-        self.sums += self.w
+        if self.averaged:
+            self.sums += self.w
         self.presented += 1
         return any(learns)
 
-    def train(self, X: NDArray[np.int64], codes: list[int]) -> None:
-        for _ in range(PASSES):
+    def train(self, X: Any, codes: list[int], passes: int = PASSES) -> None:
+        for _ in range(passes):
             self.passes += 1
-            if not sum([self.learn(x, code) for x, code in zip(X, codes)]):
+            if not sum([self.learn(slice(None), x, code) for x, code in zip(X, codes)]):
                 return
+
+    def train_names(self, rows: list[NDArray[np.int64]], codes: list[int], passes: int) -> None:
+        """Learns from the places of the active names of each example."""
+        for _ in range(passes):
+            self.passes += 1
+            if not sum([self.learn(row, np.ones(len(row), dtype=np.int64), code) for row, code in zip(rows, codes)]):
+                return
+
+
+class WinnowReplica(Replica):
+    """One Winnow with alpha 2 per class. `w` are the exponents, and sums are multiples of 2^-UNIT without rounding."""
+
+    UNIT = 1000
+    POWERS = [1 << exponent for exponent in range(2 * UNIT)]
+
+    def __init__(self, rules: int, n: int, theta: int, tau: Fraction = Fraction(0)) -> None:
+        super().__init__(rules, n, averaged=False)
+        self.theta, self.tau = theta << self.UNIT, int(tau * (1 << self.UNIT))
+
+    def scores(self, places: Any, x: Any) -> NDArray[Any]:
+        rows = (self.w[:, places] + self.UNIT).tolist()
+        return np.array([sum([self.POWERS[place] for place in row]) for row in rows], dtype=object)
 
 
 def codes_of(labels: list[str]) -> list[int]:
@@ -82,9 +126,7 @@ def check(client: halfspace.Client, X: NDArray[np.int64], labels: list[str], lea
     elif real:
         expected = replica.sums / replica.presented
     else:
-        # The shortest decimal of the unit, times a whole number, rounded once.
-        unit = Fraction(repr(1 / replica.presented))
-        expected = np.array([[float(int(total) * unit) for total in row] for row in replica.sums])
+        expected = averages(replica)
     assert np.array_equal(np.array(found_weights(result), dtype=float), expected)
 
 
@@ -116,3 +158,106 @@ def test_committees_equal_their_definition_on_digits(client: halfspace.Client, l
     X, y = load_digits(return_X_y=True)
     labels = [f"c{one}" for one in y]
     check(client, np.asarray(X, dtype=np.int64), labels, learner, joint, real=True)
+
+
+SHARED = Path(__file__).parents[4] / "shared" / "tools" / "docstrings.py"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[list[list[str]], list[str]]:
+    """The words of docstrings, each once, and the modules of their origin."""
+    if not SHARED.exists():
+        pytest.skip("there is no ../shared/tools/docstrings.py, which makes the corpus")
+    made = subprocess.run([sys.executable, str(SHARED)], capture_output=True, check=True)
+    lines = [json.loads(line) for line in made.stdout.splitlines()]
+    words = [sorted(set(re.findall("[a-z]+", line["x"]["text"].lower()))) for line in lines]
+    kept = [place for place, one in enumerate(words) if one]
+    return [words[place] for place in kept], [lines[place]["y"] for place in kept]
+
+
+CASES = [
+    ("perceptron", False),
+    ("perceptron", True),
+    ("averaged-perceptron", False),
+    ("averaged-perceptron", True),
+    ("winnow", False),
+]
+
+
+@pytest.mark.parametrize(("learner", "joint"), CASES)
+def test_committees_over_names_equal_their_definition_on_texts(
+    client: halfspace.Client, corpus: tuple[list[list[str]], list[str]], learner: str, joint: bool
+) -> None:
+    X, y, cut = *corpus, trained(corpus)
+    passes = {"perceptron": 30, "averaged-perceptron": 5, "winnow": 5}[learner]
+    options: dict[str, Any] = {} if learner == "winnow" else {"order": "cyclic"}
+    if joint:
+        options["multiclass"] = "joint"
+    job = client.train(
+        X[:cut], y[:cut], learner=learner, vocabulary="open", max_passes=passes, trace=False, progress=False, **options
+    )
+    names = sorted({word for row in X[:cut] for word in row})
+    places = {name: place for place, name in enumerate(names)}
+    # The bias is a name of every example.
+    bias = [] if learner == "winnow" else [len(names)]
+    rows = [np.array([places[word] for word in row if word in places] + bias, dtype=np.int64) for row in X]
+    classes = list(dict.fromkeys(y[:cut]))
+    if learner == "winnow":
+        replica: Replica = WinnowReplica(len(classes), len(names), theta=4 * max(len(row) for row in X[:cut]))
+    else:
+        replica = Replica(len(classes), len(names) + 1, joint, learner.startswith("averaged"))
+    replica.train_names(rows[:cut], codes_of(y[:cut]), passes)
+    result = job.result
+    assert (result.mistakes, result.passes) == (replica.mistakes, replica.passes)
+    assert [member.mistakes for member in result.members or []] == replica.of_rules
+    document = json.loads(job.model.export())
+    assert document["features"] == names and document["classes"] == classes
+    members = document["hypothesis"]["members"]
+    if learner == "winnow":
+        assert [member["exponents"] for member in members] == replica.w.tolist()
+    else:
+        found = np.array([[*member["weights"], member["bias"]] for member in members])
+        assert np.array_equal(found, averages(replica) if learner.startswith("averaged") else replica.w)
+    if learner.startswith("averaged"):
+        replica.w = replica.sums
+    scores = [replica.scores(row, np.ones(len(row), dtype=np.int64)) for row in rows[cut:]]
+    predicted = [classes[replica.predicted(one)] for one in scores]
+    assert job.model.predict(X[cut:]) == predicted
+    assert [len(set(row) - places.keys()) for row in X[cut:]] == job.model.predictions(X[cut:]).unseen
+
+
+def test_errors_on_texts_stand_beside_those_of_scikit_learn(
+    client: halfspace.Client, corpus: tuple[list[list[str]], list[str]]
+) -> None:
+    from sklearn.linear_model import Perceptron
+    from sklearn.preprocessing import MultiLabelBinarizer
+    from sklearn.svm import LinearSVC
+
+    X, y, cut = *corpus, trained(corpus)
+    errors: dict[str, float] = {}
+    for learner, joint in CASES[2:]:
+        options: dict[str, Any] = {"multiclass": "joint"} if joint else {}
+        job = client.train(
+            X[:cut], y[:cut], learner=learner, vocabulary="open", max_passes=10, seed=1, progress=False, **options
+        )
+        errors[f"{learner}{', joint' if joint else ''}"] = job.model.evaluate(X[cut:], y[cut:]).errors / (len(X) - cut)
+    matrix = MultiLabelBinarizer(sparse_output=True).fit_transform(X)
+    for estimator in (Perceptron(random_state=1), LinearSVC(random_state=1)):
+        predicted = estimator.fit(matrix[:cut], y[:cut]).predict(matrix[cut:])
+        errors[type(estimator).__name__] = float(np.mean(predicted != np.array(y[cut:])))
+    print("".join(f"{name}: {error:.3f}\n" for name, error in errors.items()))
+    # The corpus depends on the release of Python. On the 2,356 texts of release 3.11 LinearSVC errs on 0.20 of the rest,
+    # the averaged perceptrons on 0.24 and 0.28, and Winnow on 0.28.
+    assert all(error < errors["LinearSVC"] + 0.12 for error in errors.values()), errors
+    assert errors["averaged-perceptron"] < errors["Perceptron"] + 0.03, errors
+
+
+def trained(corpus: tuple[list[list[str]], list[str]]) -> int:
+    """How many texts are for the training, as 2,400 of 3,326."""
+    return len(corpus[1]) * 2400 // 3326
+
+
+def averages(replica: Replica) -> NDArray[np.float64]:
+    """The shortest decimal of the unit, times a whole number, rounded once."""
+    unit = Fraction(repr(1 / replica.presented))
+    return np.array([[float(int(total) * unit) for total in row] for row in replica.sums])

@@ -54,9 +54,10 @@ const READ_BYTES_PER_SECOND: f64 = (32_u64 << 20) as f64;
 #[derive(Args, Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
-    /// Features per example.
+    /// Features per example, unless the examples come as LIBSVM and have few active ones.
     ///
-    /// A block of 64 rows of bits then takes 8 MiB.
+    /// A block of 64 rows of bits then takes 8 MiB. Indices go up to 2^32 - 2, and the memory of a task limits what it
+    /// can do with them.
     #[arg(skip = N_MAX)]
     pub n_max: u64,
     /// Distinct names of features in a body or a model.

@@ -26,7 +26,7 @@ use super::names::VocabularyKind;
 use super::time::Timestamp;
 use super::train::{ModelDocument, SeedNumber};
 
-use halfspace_formats::{TableEncoding, json};
+use halfspace_formats::{FirstIndex, TableEncoding, json};
 
 /// The format of model files.
 pub const FORMAT: &str = "halfspace-model/1";
@@ -89,6 +89,10 @@ pub struct ModelFile {
     /// Whether the features are fixed; `fixed` when absent.
     #[serde(default)]
     pub vocabulary: VocabularyKind,
+    /// The first index of the training data, 0 or 1, if they came as LIBSVM.
+    #[serde(default)]
+    #[schema(value_type = Option<u8>, minimum = 0, maximum = 1)]
+    pub first_index: Option<FirstIndex>,
     /// The names of the classes. Of two, the first has the label -1 and the second the label 1.
     #[serde(default)]
     #[schema(value_type = Option<Vec<String>>, min_items = 2)]

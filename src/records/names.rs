@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halfspace_formats::{
-    Classes, LabelEncoding, LabelRule, Parsed, Recoding, TableEncoding, Vocabulary,
+    Classes, FirstIndex, LabelEncoding, LabelRule, Parsed, Recoding, TableEncoding, Vocabulary,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -36,6 +36,8 @@ pub enum FeatureNames {
     /// The names of a vocabulary, to which other data may add. They are stored with the examples or the model and not
     /// with the other names, so `None` says only that there are some.
     Open(#[serde(skip)] Option<Arc<Vocabulary>>),
+    /// No names, but the indices of LIBSVM, which begin at this one.
+    Indexed(FirstIndex),
 }
 
 /// Whether the features of data are fixed.
@@ -69,7 +71,8 @@ impl Names {
         Self {
             features: match (&parsed.vocabulary, &parsed.feature_names) {
                 (Some(vocabulary), _) => Some(FeatureNames::Open(Some(Arc::clone(vocabulary)))),
-                (None, names) => names.clone().map(FeatureNames::Listed),
+                (None, Some(names)) => Some(FeatureNames::Listed(names.clone())),
+                (None, None) => parsed.first_index.map(FeatureNames::Indexed),
             },
             classes: parsed.classes.clone(),
             table: parsed.table.clone(),
@@ -83,7 +86,7 @@ impl Names {
         Self {
             features: self.features.filter(|names| match names {
                 FeatureNames::Listed(names) => is_short(names),
-                FeatureNames::Open(_) => true,
+                FeatureNames::Open(_) | FeatureNames::Indexed(_) => true,
             }),
             classes: self.classes,
             table: self.table,
@@ -94,7 +97,25 @@ impl Names {
     pub fn listed(&self) -> Option<&[String]> {
         match &self.features {
             Some(FeatureNames::Listed(names)) => Some(names),
-            Some(FeatureNames::Open(_)) | None => None,
+            Some(FeatureNames::Open(_) | FeatureNames::Indexed(_)) | None => None,
+        }
+    }
+
+    /// The first index of the data, if they came as LIBSVM.
+    pub fn first_index(&self) -> Option<FirstIndex> {
+        match &self.features {
+            Some(FeatureNames::Indexed(first)) => Some(*first),
+            Some(FeatureNames::Listed(_) | FeatureNames::Open(_)) | None => None,
+        }
+    }
+
+    /// These names without a first index.
+    #[must_use]
+    pub fn without_indices(self) -> Self {
+        let features = self.features;
+        Self {
+            features: features.filter(|names| !matches!(names, FeatureNames::Indexed(_))),
+            ..self
         }
     }
 
@@ -102,7 +123,7 @@ impl Names {
     pub fn vocabulary(&self) -> Option<&Arc<Vocabulary>> {
         match &self.features {
             Some(FeatureNames::Open(vocabulary)) => vocabulary.as_ref(),
-            Some(FeatureNames::Listed(_)) | None => None,
+            Some(FeatureNames::Listed(_) | FeatureNames::Indexed(_)) | None => None,
         }
     }
 
@@ -110,7 +131,9 @@ impl Names {
     pub fn vocabulary_kind(&self) -> VocabularyKind {
         match &self.features {
             Some(FeatureNames::Open(_)) => VocabularyKind::Open,
-            Some(FeatureNames::Listed(_)) | None => VocabularyKind::Fixed,
+            Some(FeatureNames::Listed(_) | FeatureNames::Indexed(_)) | None => {
+                VocabularyKind::Fixed
+            }
         }
     }
 
@@ -123,7 +146,7 @@ impl Names {
         match &self.features {
             Some(FeatureNames::Listed(names)) => Some(Box::new(names.iter().map(String::as_str))),
             Some(FeatureNames::Open(Some(vocabulary))) => Some(Box::new(vocabulary.names())),
-            Some(FeatureNames::Open(None)) | None => None,
+            Some(FeatureNames::Open(None) | FeatureNames::Indexed(_)) | None => None,
         }
     }
 
@@ -220,7 +243,7 @@ impl Names {
     /// The option that makes the encodings equal.
     pub fn check_encoding(&self, given: &Self) -> Result<(), String> {
         match (&self.table, &given.table) {
-            (Some(own), Some(given)) if !own.fits(given) => Err(
+            (Some(own), Some(given)) if own.is_open() == given.is_open() && !own.fits(given) => Err(
                 "the columns of the data are encoded differently from those of the model; upload the data again \
                  with the option `encoding` and the id of the model"
                     .to_owned(),
@@ -247,6 +270,15 @@ impl Names {
                 return Err(detail.to_owned());
             }
             (false, false) => {}
+        }
+        if let (Some(own), Some(given)) = (self.first_index(), given.first_index())
+            && own != given
+        {
+            let (own, given) = (u8::from(own), u8::from(given));
+            return Err(format!(
+                "the indices of the data begin at {given}, but those of the data of the model began at {own}; read \
+                 the data again with `first_index={own}` if that is where they begin"
+            ));
         }
         let (Some(own), Some(given)) = (self.listed(), given.listed()) else {
             return Ok(());

@@ -13,7 +13,7 @@ use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
 
-use halfspace_formats::{Classes, TableEncoding, Vocabulary, json};
+use halfspace_formats::{Classes, FirstIndex, TableEncoding, Vocabulary, json};
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
@@ -294,6 +294,10 @@ pub struct ModelDocument {
     #[serde(default, skip_serializing_if = "VocabularyKind::is_fixed")]
     #[schema(required = false)]
     pub vocabulary: VocabularyKind,
+    /// The first index of the training data, 0 or 1, if they came as LIBSVM. Other LIBSVM data are read from it too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = u8, minimum = 0, maximum = 1)]
+    pub first_index: Option<FirstIndex>,
     /// The names of the classes, if the training data had names. Of two classes, the first has the label -1 and the
     /// second the label 1. A committee has one hypothesis per class, in this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -324,7 +328,7 @@ impl ModelDocument {
     pub fn feature_names(&self) -> Result<Option<FeatureNames>, &'static str> {
         let Some(names) = &self.features else {
             return match self.vocabulary {
-                VocabularyKind::Fixed => Ok(None),
+                VocabularyKind::Fixed => Ok(self.first_index.map(FeatureNames::Indexed)),
                 VocabularyKind::Open => {
                     Err("a model with an open vocabulary lists its names in `features`")
                 }

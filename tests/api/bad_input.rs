@@ -788,11 +788,11 @@ fn lines() -> Vec<Case> {
             Line(1, 3),
         ),
         Case(
-            "an index of 0",
-            svm("1 0:1\n"),
+            "an index of 0 after others",
+            svm("1 1:1 0:1\n"),
             400,
             "bad-index",
-            Line(1, 3),
+            Line(1, 7),
         ),
         Case(
             "an index past every limit",
@@ -802,11 +802,11 @@ fn lines() -> Vec<Case> {
             Line(1, 3),
         ),
         Case(
-            "n over the limit",
-            svm("1 1:1\n1 1048577:1\n"),
+            "more weights than the state may have bytes",
+            svm("1 1:1\n1 4294967295:1\n"),
             413,
             "too-large",
-            Line(2, 3),
+            Nowhere,
         ),
         Case("no colon", svm("1 1\n"), 400, "bad-index", Line(1, 3)),
         Case(

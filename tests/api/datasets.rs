@@ -92,7 +92,16 @@ async fn equal_data_in_every_format_are_described_alike() {
             Value::Null
         };
         assert_eq!(dataset["features"], names);
-        for own in ["id", "created_at", "features", "table", "encoding_sha256"] {
+        let first_index = (media_type == LIBSVM).then_some(1);
+        assert_eq!(dataset["first_index"], json!(first_index));
+        for own in [
+            "id",
+            "created_at",
+            "features",
+            "first_index",
+            "table",
+            "encoding_sha256",
+        ] {
             dataset.as_object_mut().unwrap().remove(own);
         }
         let same = seen.get_or_insert_with(|| dataset.clone());

@@ -52,14 +52,6 @@ async fn limit_error_names_the_limit_and_its_value() {
             100,
         ),
         (
-            "text/x-libsvm",
-            "".to_owned(),
-            "1 101:1".to_owned(),
-            413,
-            "n_max",
-            100,
-        ),
-        (
             "application/json",
             "".to_owned(),
             generated,

@@ -76,7 +76,10 @@ async fn too_large(limit: &str) -> Option<Answer> {
             let service = with(|limits| limits.names_max = 2).await;
             trained(&service, LIBSVM, "1 a b\n-1 c\n").await
         }
-        "n_max" => trained(&Service::start().await, LIBSVM, "1 1048577:1\n").await,
+        "n_max" => {
+            let row = "1".repeat((1 << 20) + 1);
+            trained(&Service::start().await, NDJSON, row).await
+        }
         "decompression_ratio_max" => {
             let headers = [("content-type", CSV), ("content-encoding", "gzip")];
             let service = with(|limits| limits.decompression_ratio_max = 10).await;

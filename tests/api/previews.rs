@@ -48,7 +48,7 @@ async fn agreed(service: &Service, (media_type, query, body): Asked<'_>) -> Valu
     if stored.status == 201 {
         assert_eq!(shown["refusal"], Value::Null, "{said}");
         let data = shown["data"].as_object().expect(&said);
-        assert_eq!(data.len(), 14);
+        assert_eq!(data.len(), 15);
         for (member, value) in data {
             assert_eq!(*value, dataset[member], "{member}: {said}");
         }

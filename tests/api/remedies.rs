@@ -245,7 +245,7 @@ async fn unreadable(code: &str) -> Option<Answer> {
             .await
         }
         "a line without" => data(NDJSON, "{\"x\": \"10\", \"y\": 1}\n10\n").await,
-        "bad-index" => data(LIBSVM, "1 0:1\n").await,
+        "bad-index" => data(LIBSVM, "1 7\n").await,
         "bad-name" => data(LIBSVM, "1 a:1 a:2\n").await,
         "no order" => data(LIBSVM, "1 2:1 1:1\n").await,
         "a form without a file" => {

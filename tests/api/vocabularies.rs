@@ -325,8 +325,8 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
     let (code, _) = problem(
         "/v1/datasets?vocabulary=open",
         400,
-        "text/csv",
-        "y,a\n1,0\n",
+        "application/octet-stream",
+        "ab",
     )
     .await;
     assert_eq!(code, "bad-option");
@@ -432,4 +432,326 @@ async fn bound_of_winnow_over_names_needs_no_number_of_names() {
         bound["detail"].as_str().unwrap().contains("theta"),
         "{bound}"
     );
+}
+
+/// Animals as a table, with a column of numbers that are words.
+const ANIMALS: &str = "zip,legs,fur,animal,y\n10115,4,true,cat,in\n20095,0,false,eel,out\n10115,2,false,hen,out\n\
+    20095,4,true,dog,in\n,6,,bee,out\n10115,8,false,spider,out\n";
+
+#[tokio::test]
+async fn tables_of_names_learn_as_ndjson_and_their_models_read_single_rows() {
+    let service = Service::start().await;
+    let ndjson = "{\"x\":{\"zip\":\"10115\",\"legs\":4,\"fur\":true,\"animal\":\"cat\"},\"y\":\"in\"}\n\
+        {\"x\":{\"zip\":\"20095\",\"legs\":0,\"fur\":false,\"animal\":\"eel\"},\"y\":\"out\"}\n\
+        {\"x\":{\"zip\":\"10115\",\"legs\":2,\"fur\":false,\"animal\":\"hen\"},\"y\":\"out\"}\n\
+        {\"x\":{\"zip\":\"20095\",\"legs\":4,\"fur\":true,\"animal\":\"dog\"},\"y\":\"in\"}\n\
+        {\"x\":{\"legs\":6,\"animal\":\"bee\"},\"y\":\"out\"}\n\
+        {\"x\":{\"zip\":\"10115\",\"legs\":8,\"animal\":\"spider\"},\"y\":\"out\"}\n";
+    let libsvm = "in zip=10115 legs:4 fur animal=cat\nout zip=20095 animal=eel\nout zip=10115 legs:2 animal=hen\n\
+        in zip=20095 legs:4 fur animal=dog\nout legs:6 animal=bee\nout zip=10115 legs:8 animal=spider\n";
+    let path = "perceptron/train?seed=1&stop.max_passes=20";
+    let of_table = format!("{path}&vocabulary=open&kinds=zip:nominal&labels=y");
+    let rows: Vec<Value> = ndjson
+        .lines()
+        .map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let mut row = line["x"].as_object().unwrap().clone();
+            for name in ["zip", "legs", "fur", "animal"] {
+                row.entry(name).or_insert(Value::Null);
+            }
+            row.insert("y".to_owned(), line["y"].clone());
+            Value::Object(row)
+        })
+        .collect();
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let mut models = Vec::new();
+    for (query, media_type, body) in [
+        (path, NDJSON, ndjson),
+        (path, "text/x-libsvm", libsvm),
+        (&of_table, "text/csv", ANIMALS),
+        (&of_table, NDJSON, &lines),
+        (
+            &of_table,
+            "text/tab-separated-values",
+            &ANIMALS.replace(',', "\t"),
+        ),
+    ] {
+        let job = trained(&service, query, media_type, body).await;
+        models.push(model_of(&service, &job).await);
+    }
+    let data = json!({"table": {"rows": rows, "labels": "y", "kinds": "zip:nominal", "vocabulary": "open"}});
+    let body = json!({"train": {"learner": {"name": "perceptron"}, "seed": 1, "data": data,
+        "stop": {"max_passes": 20}}});
+    let job = service.run(&body).await;
+    assert_eq!(job["status"], "succeeded", "{job}");
+    models.push(model_of(&service, &job).await);
+    // The models differ only in the columns, which NDJSON and LIBSVM do not have.
+    let without = |document: &Value| {
+        let mut document = document.as_object().unwrap().clone();
+        for member in ["id", "job", "created_at", "table", "sha256"] {
+            document.remove(member);
+        }
+        document
+    };
+    for (_, document) in &models {
+        assert_eq!(without(document), without(&models[0].1));
+        assert_eq!(document["vocabulary"], "open");
+    }
+    assert_eq!(models[0].1["sha256"], models[1].1["sha256"]);
+    assert_eq!(models[2].1["sha256"], models[4].1["sha256"]);
+    let (model, document) = &models[2];
+    let kinds: Vec<&Value> = document["table"]["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| &column["cells"])
+        .collect();
+    assert_eq!(kinds, ["nominal", "number", "boolean", "nominal"]);
+    // The columns and their kinds come back with the file.
+    let imported = service.post_json("/v1/models", document).await;
+    let imported = format!("/v1/models/{}", imported.expect(201).id());
+    // A row by itself is read by the kinds of the training, in any format and with any columns.
+    let asked = json!({"unlabelled": {"examples": [{"zip": "10115", "legs": 4}, {"new": 1}]}});
+    let expected = service.post_json(&format!("{model}/predict"), &asked).await;
+    let expected = expected.expect(200).json();
+    assert_eq!(expected["unseen"], json!([0, 1]));
+    for path in [model, &imported] {
+        let path = format!("{path}/predict");
+        for (media_type, body) in [
+            ("text/csv", "zip,legs,new\n10115,4,\n,,1\n"),
+            ("text/csv", "new,y,legs,zip\n,in,4,10115\n1,out,,\n"),
+            (
+                "application/json",
+                r#"{"rows": [{"zip": 10115, "legs": 4, "new": null}, {"new": 1}]}"#,
+            ),
+        ] {
+            let answer = service.post_as(&path, media_type, body.to_owned()).await;
+            let answer = answer.expect(200).json();
+            for member in ["predictions", "predicted_classes", "scores", "unseen"] {
+                assert_eq!(answer[member], expected[member], "{body}: {answer}");
+            }
+        }
+        let lines = "{\"zip\":10115,\"legs\":4}\n{\"new\":1}\n";
+        let lines = service.post_as(&path, NDJSON, lines.to_owned()).await;
+        let scores: Vec<Value> = lines
+            .expect(200)
+            .text()
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["score"].clone())
+            .collect();
+        assert_eq!(json!(scores), expected["scores"]);
+        let word = service
+            .post_as(&path, "text/csv", "legs\nmany\n".to_owned())
+            .await;
+        assert!(
+            word.text().contains("not a number") && word.text().contains("unknown=zero"),
+            "{}",
+            word.text()
+        );
+        word.problem(422);
+    }
+    // A model that learnt from no table has no kinds, so the request states them.
+    let path = format!("{}/predict", models[0].0);
+    let table = "zip,legs\n10115,4\n".to_owned();
+    let refused = service.post_as(&path, "text/csv", table.clone()).await;
+    assert!(refused.text().contains("kinds="), "{}", refused.text());
+    refused.problem(422);
+    let stated = format!("{path}?kinds=zip:nominal,legs:number");
+    let answer = service.post_as(&stated, "text/csv", table).await;
+    assert_eq!(
+        answer.expect(200).json()["scores"][0],
+        expected["scores"][0]
+    );
+    let evaluated = service
+        .post_as(&format!("{model}/evaluate"), "text/csv", ANIMALS.to_owned())
+        .await;
+    assert_eq!(evaluated.expect(200).json()["examples"], 6);
+}
+
+#[tokio::test]
+async fn datasets_and_previews_of_tables_of_names_show_their_columns() {
+    let service = Service::start().await;
+    let query = "vocabulary=open&kinds=zip:nominal&labels=y";
+    let csv = async |path: &str| {
+        let body = ANIMALS.to_owned();
+        service.post_as(path, "text/csv", body).await
+    };
+    let upload = csv(&format!("/v1/datasets?{query}")).await;
+    let dataset = upload.expect(201).json();
+    assert_eq!(dataset["vocabulary"], "open");
+    assert_eq!(dataset["table"]["missing"]["treatment"], "absent");
+    let id = dataset["id"].as_str().unwrap();
+    let page = service
+        .get(&format!("/v1/datasets/{id}/examples?limit=1"))
+        .await;
+    assert_eq!(
+        page.expect(200).json()["items"][0],
+        json!({"x": {"animal=cat": 1.0, "fur": 1.0, "legs": 4.0, "zip=10115": 1.0}, "y": -1})
+    );
+    let shown = csv(&format!("/v1/previews?{query}&rows=1")).await;
+    let shown = shown.expect(200).json();
+    assert_eq!(shown["refusal"], Value::Null);
+    assert_eq!(shown["data"]["sha256"], dataset["sha256"]);
+    assert_eq!(shown["rows"], json!([["10115", "4", "true", "cat", "in"]]));
+    assert_eq!(shown["columns"][0]["kind"], "nominal");
+    // Later data of the same columns, by the encoding of the dataset, fit its models.
+    let body = json!({"train": {"learner": {"name": "perceptron"}, "seed": 1, "data": {"dataset": id},
+        "stop": {"max_passes": 20}}});
+    let job = service.run(&body).await;
+    let (model, document) = model_of(&service, &job).await;
+    assert_eq!(document["table"], dataset["table"]);
+    let evaluate = format!("{model}/evaluate");
+    let mut errors = Vec::new();
+    for (query, fits) in [
+        (format!("encoding={id}"), true),
+        ("vocabulary=open&labels=y".to_owned(), false),
+    ] {
+        let rows = "zip,y,legs\n10115,out,2\n20095,in,4\n".to_owned();
+        let upload = service
+            .post_as(&format!("/v1/datasets?{query}"), "text/csv", rows)
+            .await;
+        let other = upload.expect(201).id();
+        let answer = service
+            .post_json(&evaluate, &json!({"dataset": other}))
+            .await;
+        match fits {
+            true => errors.push(answer.expect(200).json()["errors"].clone()),
+            false => {
+                assert!(answer.text().contains("encoding"), "{}", answer.text());
+                answer.problem(422);
+            }
+        }
+    }
+    assert_eq!(errors.len(), 1);
+    // Nothing else reads the encoding of names.
+    let session = json!({"learner": {"name": "perceptron"}, "encoding": id});
+    let refused = service.post_json("/v1/sessions", &session).await;
+    assert!(
+        refused.text().contains("fixed number"),
+        "{}",
+        refused.text()
+    );
+    refused.problem(422);
+    let fixed = csv("/v1/datasets?labels=y&ignore=zip,fur")
+        .await
+        .expect(201)
+        .id();
+    let refused = csv(&format!("/v1/datasets?vocabulary=open&encoding={fixed}")).await;
+    assert!(
+        refused.text().contains("vocabulary=open"),
+        "{}",
+        refused.text()
+    );
+    refused.problem(400);
+}
+
+#[tokio::test]
+async fn indices_of_a_prediction_begin_where_those_of_the_training_did() {
+    let service = Service::start().await;
+    let libsvm = "text/x-libsvm";
+    // The index 0 decides in the last line.
+    let job = trained(
+        &service,
+        "perceptron/train?seed=1",
+        libsvm,
+        "1 1:1\n-1 2:1\n1 0:1 1:1\n",
+    )
+    .await;
+    let (model, document) = model_of(&service, &job).await;
+    assert_eq!(
+        (&document["n"], &document["first_index"]),
+        (&json!(3), &json!(0))
+    );
+    let imported = service.post_json("/v1/models", &document).await;
+    let imported = format!("/v1/models/{}", imported.expect(201).id());
+    for path in [model, imported] {
+        let scores = async |query: &str, body: &str| {
+            let path = format!("{path}/predict?{query}");
+            let answer = service.post_as(&path, libsvm, body.to_owned()).await;
+            answer.expect(200).json()["scores"].clone()
+        };
+        let bits = json!({"unlabelled": {"examples": ["010", "100", "001"]}});
+        let own = service.post_json(&format!("{path}/predict"), &bits).await;
+        let own = own.expect(200).json()["scores"].clone();
+        // Without the index 0 in the body, too.
+        assert_eq!(scores("labels=none", "1:1\n0:1\n2:1\n").await, own);
+        assert_eq!(scores("labels=none", "1:1\n").await[0], own[0]);
+        assert_eq!(
+            scores("labels=none&first_index=1", "2:1\n").await[0],
+            own[0]
+        );
+        let dataset = service
+            .post_as("/v1/datasets", libsvm, "1 1:1 3:1\n-1 2:1\n".to_owned())
+            .await;
+        let dataset = dataset.expect(201).json();
+        assert_eq!(dataset["first_index"], 1);
+        let asked = json!({"dataset": dataset["id"]});
+        let refused = service.post_json(&format!("{path}/evaluate"), &asked).await;
+        assert!(
+            refused.text().contains("first_index=0"),
+            "{}",
+            refused.text()
+        );
+        refused.problem(422);
+    }
+    // A model of other data reads indices from 1.
+    let numbers = "{\"x\":\"101\",\"y\":1}\n{\"x\":\"011\",\"y\":-1}\n";
+    let job = trained(&service, "perceptron/train?seed=1", NDJSON, numbers).await;
+    let (model, _) = model_of(&service, &job).await;
+    let refused = service
+        .post_as(
+            &format!("{model}/predict?labels=none"),
+            libsvm,
+            "0:1\n".to_owned(),
+        )
+        .await;
+    assert!(
+        refused.text().contains("first_index=0"),
+        "{}",
+        refused.text()
+    );
+    assert_eq!(refused.problem(400), "bad-index");
+}
+
+#[tokio::test]
+async fn sparse_examples_may_have_more_features_than_dense_ones() {
+    let service = Service::start().await;
+    let body = "1 1:1 2000000:1\n-1 2:1 1999999:1\n1 1:1\n";
+    let job = trained(
+        &service,
+        "perceptron/train?seed=1&params.reading=unsigned",
+        "text/x-libsvm",
+        body,
+    )
+    .await;
+    let (model, _) = model_of(&service, &job).await;
+    let answer = service
+        .post_as(
+            &format!("{model}/predict?labels=none"),
+            "text/x-libsvm",
+            "2000000:1\n2:1\n".to_owned(),
+        )
+        .await;
+    assert_eq!(answer.expect(200).json()["predictions"], json!([1, -1]));
+    let huge = "1 1:1 4294967295:1\n-1 2:1\n";
+    for learner in [
+        "perceptron",
+        "winnow",
+        "kernel-perceptron",
+        "directed-drift",
+        "sbpi",
+        "clipped-perceptron",
+        "amp",
+    ] {
+        let path = format!("/v1/learners/{learner}/train?seed=1");
+        let refused = service
+            .post_as(&path, "text/x-libsvm", huge.to_owned())
+            .await;
+        let text = refused.text().to_owned();
+        assert!(
+            text.contains("bytes") && text.contains("state_bytes_max"),
+            "{learner}: {text}"
+        );
+        assert_eq!(refused.problem(413), "too-large");
+    }
 }

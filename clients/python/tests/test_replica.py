@@ -24,8 +24,7 @@ class Replica:
     """One perceptron per class, or one for two classes, with the bias last. The first class seen has the code 0.
 
     With a thickness `tau`, a positive example is learnt if its sum is below theta + tau, and a negative one if its sum
-    is at least theta - tau. Joint perceptrons compare the score of the true class, less tau, with the others. The tests
-    have tau = 0, because the service knows no thickness.
+    is at least theta - tau. Joint perceptrons compare the score of the true class, less tau, with the others.
     """
 
     theta = 0
@@ -34,6 +33,7 @@ class Replica:
         self.w = np.zeros((rules, n), dtype=np.int64)
         self.sums, self.averaged = np.zeros((rules, n), dtype=np.int64), averaged
         self.joint, self.tau, self.mistakes, self.passes, self.presented = joint, tau, 0, 0, 0
+        self.updates = 0
         self.of_rules = [0] * rules
 
     def scores(self, places: Any, x: Any) -> NDArray[np.int64]:
@@ -48,7 +48,8 @@ class Replica:
         """Whether a rule learnt from the example."""
         scores = self.scores(places, x)
         wanted = [code == 1] if len(scores) == 1 else [rule == code for rule in range(len(scores))]
-        self.mistakes += self.predicted(scores) != code
+        is_wrong = self.predicted(scores) != code
+        self.mistakes += is_wrong
         if self.joint:
             rival = int(np.argmax(scores - self.tau * np.array(wanted)))
             learns = [rival != code and rule in (code, rival) for rule in range(len(scores))]
@@ -60,10 +61,11 @@ class Replica:
         for rule, own in enumerate(wanted):
             if learns[rule]:
                 self.w[rule, places] += x if own else -x
-                self.of_rules[rule] += 1
+                self.of_rules[rule] += is_wrong if self.joint else (scores[rule] >= self.theta) != own
         if self.averaged:
             self.sums += self.w
         self.presented += 1
+        self.updates += any(learns)
         return any(learns)
 
     def train(self, X: Any, codes: list[int], passes: int = PASSES) -> None:
@@ -107,18 +109,27 @@ def found_weights(result: Any) -> list[list[float]]:
     return [[*rule.weights, rule.bias] for rule in rules]
 
 
-def check(client: halfspace.Client, X: NDArray[np.int64], labels: list[str], learner: str, joint: bool, real: bool) -> None:
+def check(
+    client: halfspace.Client,
+    X: NDArray[np.int64],
+    labels: list[str],
+    learner: str,
+    joint: bool,
+    real: bool,
+    tau: int = 0,
+) -> None:
     """Compares a training with the replica. Real features are read as they are, and Boolean ones as -1 and 1."""
-    options: dict[str, Any] = {"order": "cyclic", **({"multiclass": "joint"} if joint else {})}
+    options: dict[str, Any] = {"order": "cyclic", "thickness": tau, **({"multiclass": "joint"} if joint else {})}
     if real:
         options["numbers"] = "real"
     result = client.train(
         X.astype(float) if real else X, labels, learner=learner, max_passes=PASSES, trace=False, progress=False, **options
     ).result
     values = X if real else 2 * X - 1
-    replica = Replica(len(set(labels)) if len(set(labels)) > 2 else 1, X.shape[1] + 1, joint)
+    replica = Replica(len(set(labels)) if len(set(labels)) > 2 else 1, X.shape[1] + 1, joint, tau=tau)
     replica.train(np.hstack([values, np.ones((len(X), 1), dtype=np.int64)]), codes_of(labels))
-    assert (result.mistakes, result.passes) == (replica.mistakes, replica.passes)
+    counts = (replica.mistakes, replica.updates, replica.passes)
+    assert (result.mistakes, result.updates, result.passes) == counts
     if len(replica.w) > 1:
         assert [member.mistakes for member in result.members or []] == replica.of_rules
     if learner == "perceptron":
@@ -147,7 +158,7 @@ def test_committees_equal_their_definition_on_random_examples(client: halfspace.
     for number in range(75):
         real = number % 3 == 2
         X, labels = random_case(number * 4 + 2 * joint + (learner == "perceptron"), real)
-        check(client, X, labels, learner, joint and len(set(labels)) > 2, real)
+        check(client, X, labels, learner, joint and len(set(labels)) > 2, real, tau=[0, 4][number % 2])
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "averaged-perceptron"])
@@ -175,22 +186,33 @@ def corpus() -> tuple[list[list[str]], list[str]]:
     return [words[place] for place in kept], [lines[place]["y"] for place in kept]
 
 
+# With their thickness, which is a share of theta for Winnow.
 CASES = [
-    ("perceptron", False),
-    ("perceptron", True),
-    ("averaged-perceptron", False),
-    ("averaged-perceptron", True),
-    ("winnow", False),
+    ("perceptron", False, 0),
+    ("perceptron", True, 0),
+    ("averaged-perceptron", False, 0),
+    ("averaged-perceptron", True, 0),
+    ("winnow", False, 0),
+    ("averaged-perceptron", False, 5),
+    ("averaged-perceptron", True, 20),
+    ("winnow", False, 0.2),
 ]
 
 
-@pytest.mark.parametrize(("learner", "joint"), CASES)
+@pytest.mark.corpus
+@pytest.mark.parametrize(("learner", "joint", "thickness"), CASES)
 def test_committees_over_names_equal_their_definition_on_texts(
-    client: halfspace.Client, corpus: tuple[list[list[str]], list[str]], learner: str, joint: bool
+    client: halfspace.Client,
+    corpus: tuple[list[list[str]], list[str]],
+    learner: str,
+    joint: bool,
+    thickness: float,
 ) -> None:
     X, y, cut = *corpus, trained(corpus)
     passes = {"perceptron": 30, "averaged-perceptron": 5, "winnow": 5}[learner]
-    options: dict[str, Any] = {} if learner == "winnow" else {"order": "cyclic"}
+    options: dict[str, Any] = {"thickness": thickness}
+    if learner != "winnow":
+        options["order"] = "cyclic"
     if joint:
         options["multiclass"] = "joint"
     job = client.train(
@@ -203,12 +225,15 @@ def test_committees_over_names_equal_their_definition_on_texts(
     rows = [np.array([places[word] for word in row if word in places] + bias, dtype=np.int64) for row in X]
     classes = list(dict.fromkeys(y[:cut]))
     if learner == "winnow":
-        replica: Replica = WinnowReplica(len(classes), len(names), theta=4 * max(len(row) for row in X[:cut]))
+        theta = 4 * max(len(row) for row in X[:cut])
+        share = Fraction(repr(thickness))
+        replica: Replica = WinnowReplica(len(classes), len(names), theta, share * theta)
     else:
-        replica = Replica(len(classes), len(names) + 1, joint, learner.startswith("averaged"))
+        replica = Replica(len(classes), len(names) + 1, joint, learner.startswith("averaged"), int(thickness))
     replica.train_names(rows[:cut], codes_of(y[:cut]), passes)
     result = job.result
-    assert (result.mistakes, result.passes) == (replica.mistakes, replica.passes)
+    counts = (replica.mistakes, replica.updates, replica.passes)
+    assert (result.mistakes, result.updates, result.passes) == counts
     assert [member.mistakes for member in result.members or []] == replica.of_rules
     document = json.loads(job.model.export())
     assert document["features"] == names and document["classes"] == classes
@@ -226,6 +251,7 @@ def test_committees_over_names_equal_their_definition_on_texts(
     assert [len(set(row) - places.keys()) for row in X[cut:]] == job.model.predictions(X[cut:]).unseen
 
 
+@pytest.mark.corpus
 def test_errors_on_texts_stand_beside_those_of_scikit_learn(
     client: halfspace.Client, corpus: tuple[list[list[str]], list[str]]
 ) -> None:
@@ -235,21 +261,21 @@ def test_errors_on_texts_stand_beside_those_of_scikit_learn(
 
     X, y, cut = *corpus, trained(corpus)
     errors: dict[str, float] = {}
-    for learner, joint in CASES[2:]:
-        options: dict[str, Any] = {"multiclass": "joint"} if joint else {}
+    for learner, joint, thickness in CASES[2:]:
+        options: dict[str, Any] = {"thickness": thickness, **({"multiclass": "joint"} if joint else {})}
         job = client.train(
             X[:cut], y[:cut], learner=learner, vocabulary="open", max_passes=10, seed=1, progress=False, **options
         )
-        errors[f"{learner}{', joint' if joint else ''}"] = job.model.evaluate(X[cut:], y[cut:]).errors / (len(X) - cut)
+        errors[f"{learner}{', joint' if joint else ''}, {thickness}"] = job.model.evaluate(X[cut:], y[cut:]).errors / (len(X) - cut)
     matrix = MultiLabelBinarizer(sparse_output=True).fit_transform(X)
     for estimator in (Perceptron(random_state=1), LinearSVC(random_state=1)):
         predicted = estimator.fit(matrix[:cut], y[:cut]).predict(matrix[cut:])
         errors[type(estimator).__name__] = float(np.mean(predicted != np.array(y[cut:])))
     print("".join(f"{name}: {error:.3f}\n" for name, error in errors.items()))
-    # The corpus depends on the release of Python. On the 2,356 texts of release 3.11 LinearSVC errs on 0.20 of the rest,
-    # the averaged perceptrons on 0.24 and 0.28, and Winnow on 0.28.
+    # The corpus depends on the release of Python. On the 2,356 texts of release 3.11 LinearSVC errs on 0.204 of the rest,
+    # the thick averages on 0.213 and 0.221, the others on 0.24 and 0.28, and Winnow on 0.28.
     assert all(error < errors["LinearSVC"] + 0.12 for error in errors.values()), errors
-    assert errors["averaged-perceptron"] < errors["Perceptron"] + 0.03, errors
+    assert errors["averaged-perceptron, 5"] < errors["LinearSVC"] + 0.02, errors
 
 
 def trained(corpus: tuple[list[list[str]], list[str]]) -> int:

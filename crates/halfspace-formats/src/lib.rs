@@ -64,14 +64,16 @@ pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
 pub use encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
-    StatedColumn, StatedLabel, TableEncoding,
+    NamedCells, StatedColumn, StatedLabel, TableEncoding,
 };
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use option_text::{OPTION_NAMES, name_list};
-pub use options::{BitOrder, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans};
+pub use options::{
+    BitOrder, FirstIndex, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans,
+};
 pub use plain_words::plain_words;
 pub use readers::binary::npy_header::npy_header;
 pub use readers::binary::tensor::{TensorList, read_tensor_octets};

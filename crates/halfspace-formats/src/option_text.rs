@@ -9,10 +9,10 @@ use crate::cell::DecimalMark;
 use crate::encoding::options::{BINS_MAX, Numbers, Unknown};
 use crate::encoding::{KindName, Missing};
 use crate::options::BitOrder;
-use crate::options::{Header, LabelsColumn, Options};
+use crate::options::{FirstIndex, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 16] = [
+pub const OPTION_NAMES: [&str; 17] = [
     "labels",
     "positive",
     "ignore",
@@ -29,6 +29,7 @@ pub const OPTION_NAMES: [&str; 16] = [
     "bit_order",
     "n",
     "vocabulary",
+    "first_index",
 ];
 
 impl Options {
@@ -102,6 +103,14 @@ impl Options {
             "n" => self.n = Some(whole(text)?),
             "vocabulary" => {
                 self.open_vocabulary = one_of(text, [("auto", false), ("open", true)])?;
+            }
+            "first_index" => {
+                let indices = [
+                    ("auto", None),
+                    ("0", Some(FirstIndex::Zero)),
+                    ("1", Some(FirstIndex::One)),
+                ];
+                self.first_index = one_of(text, indices)?;
             }
             _ => return Ok(false),
         }

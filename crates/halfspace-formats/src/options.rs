@@ -1,7 +1,7 @@
 //! The options for reading a body, which a request states besides the media type, and the limits of a read.
 
 use halfspace_core::learners::engine::assume::Assume;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::classes::LabelRule;
 use crate::encoding::options::{Numbers, TableOptions, Unknown};
@@ -46,6 +46,37 @@ pub enum BitOrder {
     Little,
 }
 
+/// The index of the first feature in LIBSVM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub enum FirstIndex {
+    /// Indices count from 0.
+    Zero,
+    /// Indices count from 1.
+    One,
+}
+
+impl From<FirstIndex> for u8 {
+    fn from(first: FirstIndex) -> Self {
+        match first {
+            FirstIndex::Zero => 0,
+            FirstIndex::One => 1,
+        }
+    }
+}
+
+impl TryFrom<u8> for FirstIndex {
+    type Error = &'static str;
+
+    fn try_from(first: u8) -> Result<Self, Self::Error> {
+        match first {
+            0 => Ok(Self::Zero),
+            1 => Ok(Self::One),
+            _ => Err("the first index is 0 or 1"),
+        }
+    }
+}
+
 /// Meaning of examples without labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnlabelledMeans {
@@ -60,7 +91,8 @@ pub enum UnlabelledMeans {
 /// the body, which have configured names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseLimits {
-    /// Features per example. Sparse examples whose features have names may have [`Self::names_max`].
+    /// Features per example in a dense form. In a sparse form there may be as many as 32 bits can number, or
+    /// [`Self::names_max`] with names.
     pub n_max: usize,
     /// Distinct names of features.
     pub names_max: usize,
@@ -124,6 +156,11 @@ pub struct Options {
     pub header: Header,
     /// Features per example, if known. Dense examples must have exactly this number.
     pub n: Option<usize>,
+    /// The first index of LIBSVM. `None` lets the data decide that a model or an encoding comes from, and then the
+    /// body.
+    pub first_index: Option<FirstIndex>,
+    /// The first index of the data that a model or an encoding comes from, if they came as LIBSVM.
+    pub known_first_index: Option<FirstIndex>,
     /// Whether features have names that nobody lists in advance. If false, the first example decides.
     pub open_vocabulary: bool,
     /// Required kind of the features. `None` lets the values decide. Octets and JSON ignore this option.
@@ -276,9 +313,15 @@ impl FormatOption {
         lack: "has no packed bits",
         is_stated: |options| options.bit_order.is_some(),
     };
+    pub(crate) const FIRST_INDEX: Self = Self {
+        name: "first_index",
+        of: "LIBSVM",
+        lack: "has no indices",
+        is_stated: |options| options.first_index.is_some(),
+    };
     pub(crate) const VOCABULARY: Self = Self {
         name: "vocabulary",
-        of: "examples in NDJSON, JSON and LIBSVM",
+        of: "tables, and for examples in NDJSON, JSON and LIBSVM",
         lack: "numbers its features",
         is_stated: |options| options.open_vocabulary,
     };
@@ -304,8 +347,13 @@ impl FormatOption {
         Self::of_columns("decimal", |options| options.table.decimal.is_some()),
     ];
     /// The options that rows of objects refuse.
-    pub(crate) const NOT_OF_OBJECTS: [Self; 4] =
-        [Self::HEADER, Self::BIT_ORDER, Self::DELIMITER, Self::SHEET];
+    pub(crate) const NOT_OF_OBJECTS: [Self; 5] = [
+        Self::HEADER,
+        Self::BIT_ORDER,
+        Self::DELIMITER,
+        Self::SHEET,
+        Self::FIRST_INDEX,
+    ];
 
     const fn of_columns(name: &'static str, is_stated: fn(&Options) -> bool) -> Self {
         Self {

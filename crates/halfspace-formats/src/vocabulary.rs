@@ -156,18 +156,23 @@ impl Vocabulary {
     }
 }
 
-/// The name of the feature that a text in a column stands for: `column=value`. A `\\` before each `=` and `\\` of the
-/// column tells where the column ends, so that no two pairs have one name.
+/// The name of the feature that a text in a column stands for: `column=value`.
 pub(crate) fn name_of(column: &str, value: &str) -> String {
-    let mut name = String::with_capacity(column.len() + 1 + value.len());
+    prefix_of(column) + value
+}
+
+/// The names of the texts in a column up to the text. A `\\` before each `=` and `\\` of the column tells where the
+/// column ends, so that no two pairs have one name.
+pub(crate) fn prefix_of(column: &str) -> String {
+    let mut prefix = String::with_capacity(column.len() + 1);
     for character in column.chars() {
         if matches!(character, '=' | '\\') {
-            name.push('\\');
+            prefix.push('\\');
         }
-        name.push(character);
+        prefix.push(character);
     }
-    name.push('=');
-    name + value
+    prefix.push('=');
+    prefix
 }
 
 /// Checks that a text can be a name.

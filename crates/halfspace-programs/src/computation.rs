@@ -199,6 +199,8 @@ impl<'a> Computation<'a> {
                 ColumnKind::Nominal { values } => Cells::Values(values),
                 ColumnKind::Number => numbers(self.hypothesis),
                 ColumnKind::Thermometer { thresholds } => Cells::Thresholds(thresholds),
+                // Names are not numbered, so no hypothesis of a program has weights for them.
+                ColumnKind::Names { .. } => Cells::Values(&[]),
             },
             missing: column.missing.then(|| column.features[1] as usize - 1),
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_formats::{Assume, LabelsKind, RowsKind, TableEncoding};
+use halfspace_formats::{Assume, FirstIndex, LabelsKind, RowsKind, TableEncoding};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -97,6 +97,9 @@ pub struct DatasetAnswer {
     /// Whether the features are fixed. With `open` an example is a set of names, `n` is the number of different names,
     /// at least 1, and the examples list them.
     vocabulary: VocabularyKind,
+    /// First index of the data, 0 or 1, if they came as LIBSVM.
+    #[schema(value_type = Option<u8>, minimum = 0, maximum = 1)]
+    first_index: Option<FirstIndex>,
     /// Names of the classes, if the labels came with names. Of two classes, the first has the label -1 and the second
     /// the label 1.
     #[schema(value_type = Option<Vec<String>>, min_items = 2)]
@@ -155,6 +158,7 @@ impl From<Dataset> for DatasetAnswer {
             classes: names.class_names(),
             features: names.listed().map(<[String]>::to_vec),
             vocabulary: names.vocabulary_kind(),
+            first_index: names.first_index(),
             table: names.table,
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use halfspace_formats::{PREVIEW_COLUMNS_MAX, Preview, Previewed, TableEncoding};
+use halfspace_formats::{FirstIndex, PREVIEW_COLUMNS_MAX, Preview, Previewed, TableEncoding};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -49,6 +49,9 @@ pub struct PreviewData {
     /// Names of the first 1,000 features, if the data come with names. `n` counts all features.
     #[schema(max_items = 1000)]
     features: Option<Vec<String>>,
+    /// First index of the data, 0 or 1, if they come as LIBSVM.
+    #[schema(value_type = Option<u8>, minimum = 0, maximum = 1)]
+    first_index: Option<FirstIndex>,
     /// Names of the classes, if the labels come with names. Of two classes, the first has the label -1 and the second
     /// the label 1.
     #[schema(value_type = Option<Vec<String>>, min_items = 2)]
@@ -88,6 +91,7 @@ impl PreviewData {
         Self {
             facts: facts.into(),
             features: first.map(|names| names.map(str::to_owned).collect()),
+            first_index: names.first_index(),
             classes: names.class_names(),
             encoding_sha256: encoding_sha256(names),
         }

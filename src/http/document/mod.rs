@@ -219,6 +219,7 @@ fn complete_parameters(operation: &mut Value) {
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
             // Clients would send a default, and formats without packed bits refuse the parameter.
             Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
+            Some("first_index") => json!({"type": "string", "enum": ["auto", "0", "1"]}),
             Some("vocabulary") => json!({"type": "string", "enum": ["auto", "open"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),

@@ -60,8 +60,14 @@ pub struct DataParameters {
     /// Features per example. Octets need this number.
     n: Option<u64>,
     /// Whether features have names, which may be new in any example: `open`, or `auto` (the default), for which the
-    /// first example decides. For NDJSON, JSON and LIBSVM; with `open` the indices of LIBSVM are names too.
+    /// first example of NDJSON, JSON and LIBSVM decides, and tables have a fixed number of features. With `open` a word
+    /// of a table is the name `column=word`, a number the value of the name of its column, and the indices of LIBSVM
+    /// are names too.
     vocabulary: Option<String>,
+    /// Index of the first feature in LIBSVM: `0`, `1`, or `auto` (the default). Beside a model or an encoding, `auto`
+    /// means the first index of their data, and 1 if these were no LIBSVM. Otherwise an index 0 anywhere in the body
+    /// means 0.
+    first_index: Option<String>,
 }
 
 /// The options for reading a body, from the query.
@@ -163,6 +169,7 @@ impl DataOptions {
                 true => self.options.open_vocabulary = true,
                 false => self.options.n = Some(n),
             }
+            self.options.known_first_index = names.first_index();
             // A stated value of +1 begins new classes, and a model or session has its own.
             if self.options.label_rule == LabelRule::New && self.options.table.positive.is_none() {
                 let classes = names.classes.clone();
@@ -190,6 +197,11 @@ impl EncodingSource {
         at: impl Fn(String) -> FieldError,
     ) -> Result<Names, Problem> {
         let (names, _) = self.found(app, owner, &at).await?;
+        if names.is_open() {
+            let detail = "The features are names, which may be new in any example, and a session needs a fixed number \
+                          of features.";
+            return Err(Problem::at(Code::WRONG_DATA, at(detail.to_owned())));
+        }
         match names.table.is_some() {
             true => Ok(names),
             false => Err(no_encoding(at)),

@@ -10,7 +10,7 @@ use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, LabelRule, LabelsColumn, Options, Parsed, Place,
+    self, Assume, DataForm, FirstIndex, Format, LabelRule, LabelsColumn, Options, Parsed, Place,
     StoredExamples, UnlabelledMeans,
 };
 
@@ -133,6 +133,7 @@ pub fn options(
         }),
         n: (format.leaves_n_open() && !names.is_open()).then_some(n),
         open_vocabulary: names.is_open(),
+        known_first_index: names.first_index().or(Some(FirstIndex::One)),
         unlabelled,
         label_rule,
         ..data.options
@@ -188,7 +189,9 @@ pub fn fit<'p>(
     parsed: &'p Parsed,
     whence: Origin,
 ) -> Result<Cow<'p, Data>, Problem> {
-    let (own, given) = (&model.names, Names::of(parsed));
+    let own = &model.names;
+    // Indices were read from the first one of the model, or from the one that the request states.
+    let given = Names::of(parsed).without_indices();
     let data = match (own.vocabulary(), given.vocabulary()) {
         (Some(own), Some(given)) => Cow::Owned(own.renumbering(given).of(&parsed.data)?),
         (None, None) => Cow::Borrowed(&parsed.data),

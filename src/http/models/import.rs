@@ -144,7 +144,8 @@ pub fn checked(
         }
     }
     check_names(&file)?;
-    let checked = file.table.as_ref().map(|table| table.check(hypothesis.n()));
+    let n = file.vocabulary.is_fixed().then(|| hypothesis.n());
+    let checked = file.table.as_ref().map(|table| table.check(n));
     checked
         .transpose()
         .map_err(|detail| refused(Code::WRONG_MODEL, "/table", detail))?;
@@ -161,6 +162,7 @@ pub fn checked(
         warm_start: file.warm_start,
         features: file.features,
         vocabulary: file.vocabulary,
+        first_index: file.first_index,
         classes: file.classes,
         one_against_rest: file.one_against_rest,
         table: file.table,
@@ -229,8 +231,9 @@ fn hypothesis(
     }
     let (kind, n) = (hypothesis.kind(), hypothesis.n());
     let (most, limit) = match file.vocabulary {
-        VocabularyKind::Fixed => (limits.n_max, "n_max"),
-        VocabularyKind::Open => (limits.names_max, "names_max"),
+        // Sparse examples may have more features than dense ones.
+        VocabularyKind::Fixed if file.first_index.is_none() => (limits.n_max, "n_max"),
+        VocabularyKind::Fixed | VocabularyKind::Open => (limits.names_max, "names_max"),
     };
     if n > most {
         let detail = format!("n is {n}, more than {limit}: {most}.");

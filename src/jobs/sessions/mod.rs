@@ -219,6 +219,7 @@ impl Sessions {
                 warm_start: None,
                 features: record.spec.names.feature_list(),
                 vocabulary: record.spec.names.vocabulary_kind(),
+                first_index: record.spec.names.first_index(),
                 classes: record.spec.names.class_names(),
                 one_against_rest: record.spec.names.is_against_rest(),
                 table: record.spec.names.table.clone(),

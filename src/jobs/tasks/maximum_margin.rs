@@ -198,6 +198,7 @@ impl MaximumMarginTask {
             warm_start: None,
             features: self.names.feature_list(),
             vocabulary: self.names.vocabulary_kind(),
+            first_index: self.names.first_index(),
             classes: self.names.class_names(),
             one_against_rest: self.names.is_against_rest(),
             table: self.names.table.clone(),

@@ -44,6 +44,9 @@ use crate::jobs::models::loaded::LoadedModel;
 /// Characters of an unknown name that an error repeats.
 const NAME_SHOWN_MAX: usize = 256;
 
+/// One weight of a learner that keeps it as a number.
+const WEIGHT_BYTES: u64 = 8;
+
 /// Reason for claiming nothing when a client gave the first hypothesis.
 const GIVEN: &str = "the initial hypothesis was given and may depend on the examples";
 
@@ -148,7 +151,16 @@ impl super::task::Task for Train {
         if allowance.is_accepted {
             return Ok(check::check_accepted(&self.task, input, u64::MAX)?);
         }
-        check::check(&self.task, input, allowance.state_bytes)?;
+        // Sparse data may have more features than the weights of a learner have room, and the check makes the learner.
+        let members = self.task.members() as u64;
+        let needed = WEIGHT_BYTES
+            .saturating_mul(input.n() as u64)
+            .saturating_mul(members);
+        let limit = allowance.state_bytes;
+        if needed > limit {
+            return Err(TaskError::TooLarge { needed, limit }.into());
+        }
+        check::check(&self.task, input, limit)?;
         self.check_seconds(input, allowance.seconds)
     }
 
@@ -412,6 +424,7 @@ impl Train {
             warm_start: self.warm_start,
             features: self.features(),
             vocabulary: self.names.vocabulary_kind(),
+            first_index: self.names.first_index(),
             classes: self.names.class_names(),
             one_against_rest: self.names.is_against_rest(),
             table: self.names.table.clone(),

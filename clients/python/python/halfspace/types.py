@@ -387,6 +387,11 @@ class CnfRequest(Struct, kw_only=True, omit_defaults=True):
 class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
     """A column with features."""
 
+    cells: NamedCells | None = None
+    """What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of a
+    `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    """
+
     kind: ColumnKindName
     """The kind of the column."""
 
@@ -399,7 +404,9 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
     """The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column."""
 
     features: list[int]
-    """The first feature of the column and the feature after the last, from 0."""
+    """The first feature of the column and the feature after the last, from 0. Both are 0 for a column that gives
+    names.
+    """
 
     index: int
     """The number of the column in the file, from 1."""
@@ -413,6 +420,11 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
 
 class ColumnKind(Struct, kw_only=True, omit_defaults=True):
     """The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union."""
+
+    cells: NamedCells | None = None
+    """What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of a
+    `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    """
 
     kind: ColumnKindName
     """The kind of the column."""
@@ -805,6 +817,9 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
     """Names of a fixed number of features, if the data came with names; null for an open vocabulary. A value of a
     nominal attribute is named `attribute=value`.
     """
+
+    first_index: int | None = None
+    """First index of the data, 0 or 1, if they came as LIBSVM."""
 
     table: TableEncoding | None = None
 
@@ -2139,9 +2154,10 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     n_max: int
-    """Features per example.
+    """Features per example, unless the examples come as LIBSVM and have few active ones.
 
-    A block of 64 rows of bits then takes 8 MiB.
+    A block of 64 rows of bits then takes 8 MiB. Indices go up to 2^32 - 2, and the memory of a task limits what it
+    can do with them.
     """
 
     name_characters_max: int
@@ -2418,9 +2434,10 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     n_max: int
-    """Features per example.
+    """Features per example, unless the examples come as LIBSVM and have few active ones.
 
-    A block of 64 rows of bits then takes 8 MiB.
+    A block of 64 rows of bits then takes 8 MiB. Indices go up to 2^32 - 2, and the memory of a task limits what it
+    can do with them.
     """
 
     name_characters_max: int
@@ -2794,6 +2811,9 @@ class Model(Struct, kw_only=True, omit_defaults=True):
     any size.
     """
 
+    first_index: int | None = None
+    """The first index of the training data, 0 or 1, if they came as LIBSVM. Other LIBSVM data are read from it too."""
+
     held_out: int | None = None
     """Examples that were held out of the training; absent if none were."""
 
@@ -2860,6 +2880,9 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
     any size.
     """
 
+    first_index: int | None = None
+    """The first index of the training data, 0 or 1, if they came as LIBSVM. Other LIBSVM data are read from it too."""
+
     held_out: int | None = None
     """Examples that were held out of the training; absent if none were."""
 
@@ -2917,6 +2940,9 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
 
     features: list[str] | None = None
     """The names of the features."""
+
+    first_index: int | None = None
+    """The first index of the training data, 0 or 1, if they came as LIBSVM."""
 
     format: str
     """The format of the file: `halfspace-model/1`."""
@@ -3311,6 +3337,9 @@ class PreviewData(Struct, kw_only=True, omit_defaults=True):
 
     features: list[str] | None = None
     """Names of the first 1,000 features, if the data come with names. `n` counts all features."""
+
+    first_index: int | None = None
+    """First index of the data, 0 or 1, if they come as LIBSVM."""
 
 
 class Problem(Struct, kw_only=True, omit_defaults=True):
@@ -3985,6 +4014,11 @@ class SessionStopRule(Struct, kw_only=True, omit_defaults=True):
 class StatedColumn(Struct, kw_only=True, omit_defaults=True):
     """A column with features, as a request states the column."""
 
+    cells: NamedCells | None = None
+    """What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of a
+    `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    """
+
     kind: ColumnKindName
     """The kind of the column."""
 
@@ -4121,6 +4155,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     delimiter: str | None = None
 
     encoding: str | None = None
+
+    first_index: str | None = None
 
     header: str | None = None
 
@@ -4679,7 +4715,7 @@ CertificateDocument: TypeAlias = Union[GordanCertificate, MotzkinCertificate, Se
 CertificateKind: TypeAlias = Literal["test-set", "survival", "progressive", "unique", "compression"]
 """A kind of certificate."""
 
-ColumnKindName: TypeAlias = Literal["boolean", "nominal", "number", "thermometer"]
+ColumnKindName: TypeAlias = Literal["boolean", "nominal", "number", "thermometer", "names"]
 
 ColumnRole: TypeAlias = Literal["feature", "label", "ignored"]
 """The use of a column."""
@@ -4752,7 +4788,7 @@ LabelsKind: TypeAlias = Literal["half-space", "labelled", "unlabelled"]
 LearnerSpec: TypeAlias = Union[AmpLearner, AutoLearner, AveragedPerceptronLearner, BoundedPerceptronLearner, ClippedPerceptronLearner, DirectedDriftLearner, DirectedDriftAsyncLearner, DirectedDriftSyncLearner, FocusingBpLearner, KernelPerceptronLearner, KernelWinnowLearner, PerceptronLearner, PerspectronLearner, PocketLearner, ReinforcedAmpLearner, SbpiLearner, WinnowLearner]
 """A learner and its parameters"""
 
-Missing: TypeAlias = Literal["value", "drop", "refuse"]
+Missing: TypeAlias = Literal["value", "drop", "refuse", "absent"]
 """The treatment of missing cells."""
 
 ModelId: TypeAlias = str
@@ -4762,6 +4798,9 @@ ModelVersion: TypeAlias = Literal["1"]
 
 Multiclass: TypeAlias = Literal["one-vs-rest", "joint"]
 """How the members of a committee learn."""
+
+NamedCells: TypeAlias = Literal["nominal", "number", "boolean"]
+"""What the cells of a column are, if they give names."""
 
 NumberOrDecimal: TypeAlias = Union[float, str]
 """A number, or a decimal string in place of a number that readers would round."""

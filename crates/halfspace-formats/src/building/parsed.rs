@@ -10,6 +10,7 @@ use crate::building::store_pass::{StorePass, Stored};
 use crate::classes::Classes;
 use crate::encoding::TableEncoding;
 use crate::error::Place;
+use crate::options::FirstIndex;
 use crate::stored::digest::digest;
 use crate::stored::header::BlocksError;
 use crate::stored::layout::stored_bytes;
@@ -30,6 +31,8 @@ pub struct Parsed<D = Data> {
     pub feature_names: Option<Vec<String>>,
     /// The names of sparse features, by their ids, if nobody listed them in advance.
     pub vocabulary: Option<Arc<Vocabulary>>,
+    /// The first index of LIBSVM, if features have indices.
+    pub first_index: Option<FirstIndex>,
     /// Names of the classes. There are none without labels, or if the labels are bits that stand for no value.
     pub classes: Option<Classes>,
     /// Whether the classes are only the values in their order, because a model may still read them. Without a model,
@@ -49,6 +52,7 @@ impl<D> Parsed<D> {
             zero_bit_value: 0.0,
             feature_names: None,
             vocabulary: None,
+            first_index: None,
             classes: None,
             is_undecided: false,
             table: None,
@@ -120,6 +124,7 @@ impl<D> Parsed<D> {
             zero_bit_value: self.zero_bit_value,
             feature_names: self.feature_names,
             vocabulary: self.vocabulary,
+            first_index: self.first_index,
             classes: self.classes,
             is_undecided: self.is_undecided,
             table: self.table,

@@ -22,16 +22,19 @@ use crate::error::{Fault, FormatErrorKind, Place, excerpt};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::stored::header::RowsKind;
 use crate::stored::layout::stored_bytes;
+use crate::stored::sparse_blocks;
 use crate::stored::spool::Spool;
 use crate::vocabulary::{self, Vocabulary};
 
-/// The most features whose numbers fit into 32 bits.
+/// The most features whose numbers fit into 32 bits. Rows in a dense form may have fewer.
 const N_MAX: usize = u32::MAX as usize;
 
 /// Sparse rows on the way to a [`ParsedRows`].
 pub(crate) struct SparseBuilder {
-    /// Their `n` is the largest index so far.
+    /// Their `n` is the largest index so far, from 1, unless the caller fixed it.
     rules: SampleRules,
+    /// The largest index of all rows, from 1.
+    largest: usize,
     is_real: bool,
     /// The rows in memory. They have values once a value other than 1 has occurred.
     held: SparseMatrix,
@@ -44,6 +47,12 @@ pub(crate) struct SparseBuilder {
     spool: Option<Spool>,
     /// The names of the features, if they have names.
     names: Option<NamedRow>,
+    /// The most features.
+    n_max: usize,
+    /// The index of the first feature in the body, for errors.
+    first_index: usize,
+    /// Number of first rows in the spool whose indices were taken to begin at 1 and begin at 0.
+    rows_to_raise: usize,
 }
 
 /// The names so far, in the order in which they came, and the active features of the unfinished row.
@@ -62,21 +71,26 @@ impl SparseBuilder {
     /// the features.
     ///
     /// # Errors
-    /// When a fixed `n` is 0 or over the limit.
+    /// When a fixed `n` is 0 or more than indices can tell.
     pub(crate) fn new(
         limits: &ParseLimits,
         fixed_n: Option<usize>,
         kind: Option<RowsKind>,
         spool: Option<Spool>,
     ) -> Result<Self, Fault> {
-        let mut limits = limits.clone();
-        limits.n_max = limits.n_max.min(N_MAX);
-        let mut rules = SampleRules::new(&limits, fixed_n)?;
+        if let Some(n) = fixed_n.filter(|&n| n > N_MAX) {
+            let detail = format!("n is {n}, but indices tell at most {N_MAX} features apart.");
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
+        let mut rules = SampleRules::new(limits, None)?;
+        rules.n = fixed_n.unwrap_or(0);
+        rules.fixed_n = fixed_n;
         rules.kind = kind;
         let is_real = kind == Some(RowsKind::Real);
         Ok(Self {
-            held: SparseMatrix::new(limits.n_max, is_real),
+            held: SparseMatrix::new(N_MAX, is_real),
             rules,
+            largest: 0,
             is_real,
             first: 0,
             ones: 0,
@@ -84,7 +98,47 @@ impl SparseBuilder {
             labels: LabelCodes::default(),
             spool,
             names: None,
+            n_max: N_MAX,
+            first_index: 1,
+            rows_to_raise: 0,
         })
+    }
+
+    /// Lets the first feature of the body have this index, before the first row.
+    pub(crate) fn of_first_index(mut self, first_index: usize) -> Self {
+        self.first_index = first_index;
+        self
+    }
+
+    /// Lets the indices of the body begin at 0, before the first index of a row. Those of earlier rows were taken to
+    /// begin at 1.
+    ///
+    /// # Errors
+    /// When an earlier index is too large for this, or when memory ends.
+    pub(crate) fn begin_at_0(&mut self) -> Result<(), Fault> {
+        let n = self.largest + usize::from(self.largest > 0);
+        if let Some(fixed) = self.rules.fixed_n.filter(|&fixed| n > fixed) {
+            let detail = format!(
+                "The index 0 makes n = {n} of the index {} of an earlier line, but n is {fixed}.",
+                n - 1
+            );
+            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
+        }
+        if n > self.n_max {
+            let detail = format!(
+                "The index {} of an earlier line is above {}.",
+                n - 1,
+                self.n_max - 1
+            );
+            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
+        }
+        memory::need(self.held.bytes())?;
+        self.held = sparse_blocks::raised(&self.held);
+        self.rules.n = self.rules.fixed_n.unwrap_or(n);
+        self.largest = n;
+        self.rows_to_raise = self.first;
+        self.first_index = 0;
+        Ok(())
     }
 
     /// Makes a builder of rows whose features have names, as the request says or the examples. `kind` is as for
@@ -98,16 +152,13 @@ impl SparseBuilder {
         spool: Option<Spool>,
         are_stated: bool,
     ) -> Result<Self, Fault> {
-        let limits = ParseLimits {
-            n_max: limits.names_max,
-            ..limits.clone()
-        };
         Ok(Self {
             names: Some(NamedRow {
                 are_stated,
                 ..NamedRow::default()
             }),
-            ..Self::new(&limits, None, kind, spool)?
+            n_max: limits.names_max,
+            ..Self::new(limits, None, kind, spool)?
         })
     }
 
@@ -127,8 +178,8 @@ impl SparseBuilder {
         }
         if let Some(names) = &mut self.names {
             names.push(name, value)?;
-            if names.vocabulary.len() > self.rules.limits.n_max {
-                let limit = self.rules.limits.n_max as u64;
+            if names.vocabulary.len() > self.n_max {
+                let limit = self.n_max as u64;
                 return Err(Fault::too_large(
                     "The examples have too many names",
                     "names_max",
@@ -165,7 +216,7 @@ impl SparseBuilder {
     /// adds nothing and returns false.
     #[inline]
     pub(crate) fn set_one(&mut self, index: usize) -> bool {
-        if index >= self.rules.fixed_n.unwrap_or(self.rules.limits.n_max) {
+        if index >= self.rules.fixed_n.unwrap_or(self.n_max) {
             return false;
         }
         self.ones += 1;
@@ -181,10 +232,21 @@ impl SparseBuilder {
     /// when a limit is exceeded.
     pub(crate) fn value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
         if let Some(n) = self.rules.fixed_n.filter(|&n| index >= n) {
-            let detail = format!("Index {} is above n = {n}.", index + 1);
+            let detail = match self.first_index {
+                0 => format!("Index {index} is not below n = {n}; indices begin at 0."),
+                first => format!("Index {} is above n = {n}.", index + first),
+            };
             return Err(Fault::new(FormatErrorKind::BadIndex, detail));
         }
-        self.rules.limits.check_n(index + 1)?;
+        if index >= self.n_max {
+            let largest = self.n_max - 1 + self.first_index;
+            let detail = format!(
+                "Index {} is above {largest}, the largest one; number the features from {} on.",
+                index + self.first_index,
+                self.first_index
+            );
+            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
+        }
         if !value.is_finite() {
             return Err(SampleRules::not_finite(value));
         }
@@ -209,6 +271,7 @@ impl SparseBuilder {
     /// When a limit is exceeded.
     pub(crate) fn end_row(&mut self, last: usize, label: Option<u32>) -> Result<(), Fault> {
         self.rules.n = self.rules.n.max(last);
+        self.largest = self.largest.max(last);
         self.labels.push(self.rows(), label);
         self.held.end_row();
         let shape = self.shape();
@@ -277,6 +340,12 @@ impl SparseBuilder {
         self.first + self.held.rows()
     }
 
+    /// Whether some row has the name.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        let names = self.names.as_ref();
+        names.is_some_and(|names| names.vocabulary.id(name).is_some())
+    }
+
     fn vocabulary_bytes(&self) -> u64 {
         let names = self.names.as_ref();
         names.map_or(0, |names| names.vocabulary.bytes())
@@ -328,6 +397,10 @@ impl SparseBuilder {
         }
         self.rules.check_present(self.rows())?;
         let (shape, header) = (self.shape(), self.header(unlabelled));
+        if shape.entries.is_none() {
+            // So many features are active that the rows are kept in their dense form.
+            self.rules.limits.check_n(shape.n)?;
+        }
         let names = self.names.take().map(|names| names.vocabulary.sorted());
         let (vocabulary, places) = names.unzip();
         let finished = |rules: SampleRules, data| Parsed {
@@ -339,7 +412,8 @@ impl SparseBuilder {
         }
         if let Some(spool) = self.spool {
             let spooled = spool.into_rows(header, 0.0, self.labels.recoding(), places.as_ref());
-            if let Some(rows) = spooled.map_err(Fault::unspooled)? {
+            if let Some(mut rows) = spooled.map_err(Fault::unspooled)? {
+                rows.rows_to_raise = self.rows_to_raise;
                 return Ok(finished(self.rules, ParsedRows::Spooled(rows)));
             }
         }

@@ -3,24 +3,22 @@
 //! The answer to an upload of a table shows the encoding. Datasets and models keep it, so that later rows become the
 //! same features.
 
+pub(crate) mod column;
 pub(crate) mod options;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use halfspace_core::memory::{self, NoMemory};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::cell::{Cell, Content, DecimalMark};
 use crate::classes::Classes;
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::excerpt;
 use crate::numbers::parse_number;
 
-/// The spelling of a missing cell in the names of features.
-pub(crate) const MISSING_NAME: &str = "?";
-
-/// The bytes of a threshold in the name of a feature, besides those of the column. Few thresholds are longer.
-const NUMBER_BYTES: usize = 32;
+use column::NUMBER_BYTES;
+pub(crate) use column::{CellFeatures, NoFeatures};
+pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn};
 
 /// The largest size of the names and values of an encoding, in bytes. It is limited because an encoding is part of
 /// the rows of the store.
@@ -41,11 +39,6 @@ pub struct TableEncoding {
     pub header: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 /// The label column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct LabelEncoding {
@@ -59,38 +52,6 @@ pub struct LabelEncoding {
     pub classes: Classes,
 }
 
-/// A column with features.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct ColumnEncoding {
-    /// The name of the column.
-    pub name: String,
-    /// The number of the column in the file, from 1.
-    pub index: u32,
-    /// The first feature of the column and the feature after the last, from 0.
-    pub features: [u32; 2],
-    /// The kind of the column and the values of its features.
-    #[serde(flatten)]
-    #[schema(value_type = ColumnKindShape)]
-    pub kind: ColumnKind,
-    /// Whether the last feature of the column stands for a missing cell.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub missing: bool,
-}
-
-/// A column with features, as a request states the column.
-#[derive(Clone, Debug, PartialEq, Deserialize, utoipa::ToSchema)]
-pub struct StatedColumn {
-    /// The name of the column.
-    pub name: String,
-    /// The kind of the column and the values of its features.
-    #[serde(flatten)]
-    #[schema(value_type = ColumnKindShape)]
-    pub kind: ColumnKind,
-    /// Whether a missing cell has a feature of its own.
-    #[serde(default)]
-    pub missing: bool,
-}
-
 /// A label column, as a request states the column.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -101,69 +62,6 @@ pub struct StatedLabel {
     /// is null, it means every value that is not another class.
     #[schema(value_type = Vec<Option<String>>, min_items = 2)]
     pub classes: Classes,
-}
-
-/// The kind of a column and the values of its features.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum ColumnKind {
-    /// One bit.
-    Boolean {
-        /// The values of the bits 0 and 1.
-        values: [String; 2],
-    },
-    /// One bit per value.
-    Nominal {
-        /// The values in the order of the features.
-        values: Vec<String>,
-    },
-    /// The number itself.
-    Number,
-    /// One bit per threshold: whether the number is at least the threshold.
-    Thermometer {
-        /// The thresholds in ascending order.
-        thresholds: Vec<f64>,
-    },
-}
-
-/// The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union.
-#[derive(utoipa::ToSchema)]
-#[schema(as = ColumnKind)]
-#[expect(dead_code, reason = "a shape: see `ColumnKind`")]
-struct ColumnKindShape {
-    /// The kind of the column.
-    kind: ColumnKindName,
-    /// The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column.
-    #[schema(nullable = false)]
-    values: Option<Vec<String>>,
-    /// The thresholds of a thermometer column in ascending order. A bit tells whether the number is at least the
-    /// threshold.
-    #[schema(nullable = false)]
-    thresholds: Option<Vec<f64>>,
-}
-
-#[derive(Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "a shape: see `ColumnKind`")]
-enum ColumnKindName {
-    Boolean,
-    Nominal,
-    Number,
-    Thermometer,
-}
-
-/// A kind that a request states for a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum KindName {
-    /// Two values in one spelling family.
-    Boolean,
-    /// Text with few values.
-    Nominal,
-    /// Numbers.
-    Number,
-    /// Not a feature.
-    Ignored,
 }
 
 /// A column without features.
@@ -202,48 +100,8 @@ pub enum Missing {
     Drop,
     /// A missing cell is refused.
     Refuse,
-}
-
-/// The features of one cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum CellFeatures {
-    /// These features are 1, and the other features of the column are 0.
-    Ones { from: u32, count: u32 },
-    /// The one feature has this value.
-    Number { at: u32, value: f64 },
-}
-
-/// The reason why a cell has no features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoFeatures {
-    /// The encoding has no feature for a missing cell.
-    Missing,
-    /// The encoding does not know the value.
-    Unknown,
-    /// The column holds numbers, and the cell does not.
-    NotANumber,
-}
-
-impl NoFeatures {
-    /// The fault of the cell with this text in row `row`, counted from 1.
-    pub(crate) fn fault(self, column: &str, row: u64, text: &[u8]) -> Fault {
-        let (column, shown) = (excerpt(column.as_bytes()), excerpt(text));
-        let detail = match self {
-            Self::Missing => format!(
-                "The cell of column {column} in row {row} is missing, and the encoding has no feature for a missing \
-                 cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
-            ),
-            Self::Unknown => format!(
-                "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` reads \
-                 such values as 0, and a training with `kinds=` can read the column as another kind."
-            ),
-            Self::NotANumber => format!(
-                "The value {shown} of column {column} in row {row} is not a number; the column holds numbers, and \
-                 `unknown=zero` reads other values as 0."
-            ),
-        };
-        Fault::new(FormatErrorKind::TableOption, detail)
-    }
+    /// A missing cell gives no name. Only tables of names treat it so.
+    Absent,
 }
 
 impl TableEncoding {
@@ -281,7 +139,7 @@ impl TableEncoding {
             missing: MissingCells::default(),
             header: true,
         };
-        encoding.check(encoding.n())?;
+        encoding.check(Some(encoding.n()))?;
         let names = encoding.columns.iter().map(|column| &column.name);
         let names = names.chain(encoding.label.iter().map(|label| &label.column));
         match names.collect::<HashSet<_>>().len()
@@ -300,7 +158,13 @@ impl TableEncoding {
             .any(|column| column.kind == ColumnKind::Number)
     }
 
-    /// The number of features.
+    /// Whether the features are names, which nobody listed in advance.
+    pub fn is_open(&self) -> bool {
+        let is_named = |column: &ColumnEncoding| column.kind.is_named();
+        !self.columns.is_empty() && self.columns.iter().all(is_named)
+    }
+
+    /// The number of features. Names are not counted here.
     pub fn n(&self) -> usize {
         self.columns
             .last()
@@ -353,8 +217,21 @@ impl TableEncoding {
     }
 
     /// Whether examples of the other encoding have the same features. If all columns hold only numbers, their names
-    /// are compared elsewhere.
+    /// are compared elsewhere. Columns that give names need not be the same, but those of one name must be read alike.
     pub fn fits(&self, other: &Self) -> bool {
+        if self.is_open() && other.is_open() {
+            let kinds = self
+                .columns
+                .iter()
+                .map(|column| (&column.name, &column.kind));
+            let kinds: HashMap<_, _> = kinds.collect();
+            let is_alike = |column: &ColumnEncoding| {
+                kinds
+                    .get(&column.name)
+                    .is_none_or(|kind| **kind == column.kind)
+            };
+            return other.columns.iter().all(is_alike);
+        }
         let alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
             own.name == other.name && own.kind == other.kind && own.missing == other.missing
         };
@@ -369,11 +246,11 @@ impl TableEncoding {
     }
 
     /// Checks an encoding that comes from a file. It must have `n` features, with consecutive ranges for the columns
-    /// and distinct values in order.
+    /// and distinct values in order. Without n, each column must give names.
     ///
     /// # Errors
     /// The first column at fault.
-    pub fn check(&self, n: usize) -> Result<(), String> {
+    pub fn check(&self, n: Option<usize>) -> Result<(), String> {
         let mut next = 0;
         for column in &self.columns {
             let name = excerpt(column.name.as_bytes());
@@ -386,6 +263,16 @@ impl TableEncoding {
                 ));
             }
             next = to;
+            if column.kind.is_named() != n.is_none() {
+                return Err(match n {
+                    Some(_) => {
+                        format!("The column {name} gives names, but the features are numbered.")
+                    }
+                    None => {
+                        format!("The column {name} has numbered features, but features have names.")
+                    }
+                });
+            }
             let ascend = |thresholds: &[f64]| {
                 thresholds.iter().all(|threshold| threshold.is_finite())
                     && thresholds.is_sorted_by(|low, high| low < high)
@@ -397,6 +284,7 @@ impl TableEncoding {
                 }
                 ColumnKind::Thermometer { thresholds } => ascend(thresholds),
                 ColumnKind::Number => true,
+                ColumnKind::Names { .. } => !column.missing,
             };
             if !is_ordered || column.index == 0 {
                 return Err(format!(
@@ -427,9 +315,9 @@ impl TableEncoding {
         {
             return Err("The indices of the columns are not the numbers from 1.".to_owned());
         }
-        match next == n {
-            true => Ok(()),
-            false => Err(format!(
+        match n.filter(|&n| n != next) {
+            None => Ok(()),
+            Some(n) => Err(format!(
                 "The columns have {next} features, but the hypothesis has {n}."
             )),
         }
@@ -439,7 +327,7 @@ impl TableEncoding {
     pub(crate) fn description_bytes(&self) -> usize {
         let column = |column: &ColumnEncoding| {
             let values = match &column.kind {
-                ColumnKind::Boolean { .. } | ColumnKind::Number => 0,
+                ColumnKind::Boolean { .. } | ColumnKind::Number | ColumnKind::Names { .. } => 0,
                 ColumnKind::Nominal { values } => values.iter().map(|value| value.len() + 4).sum(),
                 ColumnKind::Thermometer { thresholds } => 24 * thresholds.len(),
             };
@@ -450,7 +338,7 @@ impl TableEncoding {
             + self.ignored.iter().map(ignored).sum::<usize>()
     }
 
-    /// The names of the features in order.
+    /// The names of a fixed number of features in order.
     pub fn feature_names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(ColumnEncoding::feature_names);
         names.collect()
@@ -467,126 +355,5 @@ impl TableEncoding {
             features * (column.name.len() + size_of::<String>()) + values
         };
         memory::need(self.columns.iter().map(|each| column(each) as u64).sum())
-    }
-}
-
-impl ColumnKind {
-    /// The kind, in the spelling that requests use. They call a thermometer a number.
-    pub(crate) fn name(&self) -> KindName {
-        match self {
-            Self::Boolean { .. } => KindName::Boolean,
-            Self::Nominal { .. } => KindName::Nominal,
-            Self::Number | Self::Thermometer { .. } => KindName::Number,
-        }
-    }
-
-    /// The number of features, without the one for missing cells.
-    pub(crate) fn features(&self) -> usize {
-        match self {
-            Self::Boolean { .. } | Self::Number => 1,
-            Self::Nominal { values } => values.len(),
-            Self::Thermometer { thresholds } => thresholds.len(),
-        }
-    }
-}
-
-impl ColumnEncoding {
-    /// The number of features, without the one for missing cells.
-    fn values(&self) -> u32 {
-        self.features[1] - self.features[0] - u32::from(self.missing)
-    }
-
-    /// The names of the features: `c`, `c=value`, `c>=threshold` and `c=?`.
-    pub fn feature_names(&self) -> Vec<String> {
-        let column = &self.name;
-        let mut names: Vec<String> = match &self.kind {
-            ColumnKind::Boolean { .. } | ColumnKind::Number => vec![column.clone()],
-            ColumnKind::Nominal { values } => values
-                .iter()
-                .map(|value| format!("{column}={value}"))
-                .collect(),
-            ColumnKind::Thermometer { thresholds } => thresholds
-                .iter()
-                .map(|at| format!("{column}>={at}"))
-                .collect(),
-        };
-        if self.missing {
-            names.push(format!("{column}={MISSING_NAME}"));
-        }
-        names
-    }
-
-    /// Returns the column of the file, from 0.
-    pub fn place(&self) -> usize {
-        self.index as usize - 1
-    }
-
-    /// Whether the values of the column are -1 and another.
-    pub fn is_signed(&self) -> bool {
-        matches!(&self.kind, ColumnKind::Boolean { values } if values[0] == "-1")
-    }
-
-    /// Returns the features of a cell with this content.
-    ///
-    /// # Errors
-    /// The reason why the cell has none.
-    pub(crate) fn encode(
-        &self,
-        content: Content,
-        cell: &Cell<&[u8]>,
-    ) -> Result<CellFeatures, NoFeatures> {
-        let from = self.features[0];
-        if content == Content::Missing {
-            let at = from + self.values();
-            return match self.missing {
-                true => Ok(CellFeatures::Ones { from: at, count: 1 }),
-                false => Err(NoFeatures::Missing),
-            };
-        }
-        match &self.kind {
-            ColumnKind::Boolean { values } => {
-                let same = |value: &String| match Content::of(value.as_bytes(), DecimalMark::Point)
-                {
-                    Content::Text | Content::Missing => value.as_bytes() == &*cell.spelling(),
-                    spelled => spelled == content,
-                };
-                match values {
-                    [_, one] if same(one) => Ok(CellFeatures::Ones { from, count: 1 }),
-                    [zero, _] if same(zero) => Ok(CellFeatures::Ones { from, count: 0 }),
-                    _ => Err(NoFeatures::Unknown),
-                }
-            }
-            ColumnKind::Nominal { values } => {
-                let text = cell.spelling();
-                let at = values.iter().position(|value| value.as_bytes() == &*text);
-                let at = at.ok_or(NoFeatures::Unknown)? as u32;
-                Ok(CellFeatures::Ones {
-                    from: from + at,
-                    count: 1,
-                })
-            }
-            ColumnKind::Number | ColumnKind::Thermometer { .. } => match content {
-                Content::Number(number) => Ok(self.encode_number(number)),
-                _ => Err(NoFeatures::NotANumber),
-            },
-        }
-    }
-
-    /// The features of a number in a column that is a number or a thermometer.
-    pub(crate) fn encode_number(&self, number: f64) -> CellFeatures {
-        let from = self.features[0];
-        match &self.kind {
-            ColumnKind::Thermometer { thresholds } => {
-                let count = thresholds.partition_point(|&threshold| threshold <= number);
-                CellFeatures::Ones {
-                    from,
-                    count: count as u32,
-                }
-            }
-            _ => CellFeatures::Number {
-                at: from,
-                value: number,
-            },
-        }
     }
 }

@@ -75,7 +75,7 @@ const FORMATS: &[FormatEntry] = &[
         lacks: &[&[
             FormatOption::BIT_ORDER,
             FormatOption::SHEET,
-            FormatOption::VOCABULARY,
+            FormatOption::FIRST_INDEX,
         ]],
         labels: None,
         parse: crate::readers::text::csv::parse,
@@ -85,7 +85,15 @@ const FORMATS: &[FormatEntry] = &[
         name: "LIBSVM",
         media_type: "text/x-libsvm",
         file_extensions: &["libsvm", "svm", "train", "test"],
-        lacks: &[&FormatOption::NOT_OF_OBJECTS, &FormatOption::COLUMNS],
+        lacks: &[
+            &[
+                FormatOption::HEADER,
+                FormatOption::BIT_ORDER,
+                FormatOption::DELIMITER,
+                FormatOption::SHEET,
+            ],
+            &FormatOption::COLUMNS,
+        ],
         labels: Some(LabelPlaces {
             accepts: |labels| matches!(labels, LabelsColumn::First | LabelsColumn::None),
             refusal: "LIBSVM labels come first; the option `labels` must be `first` or `none`.",
@@ -106,7 +114,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "ARFF",
         media_type: "text/x-arff",
         file_extensions: &["arff"],
-        lacks: &[&FormatOption::NOT_OF_OBJECTS, &[FormatOption::VOCABULARY]],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
         labels: None,
         parse: crate::readers::text::arff::parse,
     },
@@ -141,6 +149,7 @@ const FORMATS: &[FormatEntry] = &[
                 FormatOption::SHEET,
                 FormatOption::POSITIVE,
                 FormatOption::VOCABULARY,
+                FormatOption::FIRST_INDEX,
             ],
             &FormatOption::COLUMNS,
         ],
@@ -158,7 +167,7 @@ const FORMATS: &[FormatEntry] = &[
         lacks: &[&[
             FormatOption::BIT_ORDER,
             FormatOption::DELIMITER,
-            FormatOption::VOCABULARY,
+            FormatOption::FIRST_INDEX,
         ]],
         labels: None,
         parse: crate::readers::xlsx::parse,
@@ -171,7 +180,7 @@ const FORMATS: &[FormatEntry] = &[
         lacks: &[&[
             FormatOption::BIT_ORDER,
             FormatOption::SHEET,
-            FormatOption::VOCABULARY,
+            FormatOption::FIRST_INDEX,
         ]],
         labels: None,
         parse: crate::readers::text::csv::parse_tabs,
@@ -196,7 +205,7 @@ pub enum Format {
     Ndjson,
     /// Comma-separated values.
     Csv,
-    /// `label index:value ...`, indices from 1.
+    /// `label index:value ...`.
     Libsvm,
     /// One JSON document with a [`DataForm`].
     Json,

@@ -172,3 +172,15 @@ fn unpack(
     }
     bytes.is_empty().then_some(())
 }
+
+/// The rows with ids that are larger by 1.
+pub(crate) fn raised(rows: &SparseMatrix) -> SparseMatrix {
+    let mut raised = SparseMatrix::new(rows.n(), rows.is_real());
+    for row in (0..rows.rows()).map(|row| rows.row(row)) {
+        for (id, value) in row.entries() {
+            raised.push(id as u32 + 1, value);
+        }
+        raised.end_row();
+    }
+    raised
+}

@@ -244,6 +244,7 @@ impl Spool {
             low,
             recoding: recoding.cloned(),
             renumbering: renumbering.cloned(),
+            rows_to_raise: 0,
         }))
     }
 }
@@ -270,6 +271,8 @@ pub struct SpooledRows {
     recoding: Option<Recoding>,
     /// The ids in place of the written ones, which need sparse rows.
     renumbering: Option<Renumbering>,
+    /// The number of first rows, which are sparse, whose ids are 1 too small.
+    pub(crate) rows_to_raise: usize,
 }
 
 impl SpooledRows {
@@ -295,10 +298,11 @@ impl SpooledRows {
         let mut left = self.header.examples;
         while left > 0 {
             let piece = reader.begin(left)?;
+            let is_raised = self.header.examples - left < self.rows_to_raise;
             left -= piece.rows;
             match (piece.kind, self.header.is_real) {
                 (PieceKind::Sparse | PieceKind::SparseReal, _) => {
-                    reader.sparse(&piece, &mut see)?
+                    reader.sparse(&piece, is_raised, &mut see)?
                 }
                 (PieceKind::Real, _) => reader.real(&piece, &mut see)?,
                 (PieceKind::Packed, false) => {
@@ -405,6 +409,7 @@ impl<R: Read> PieceReader<'_, R> {
     fn sparse(
         &mut self,
         piece: &PieceHeader,
+        is_raised: bool,
         see: &mut impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         let (n, is_real) = (self.header.n, self.header.is_real);
@@ -414,6 +419,9 @@ impl<R: Read> PieceReader<'_, R> {
         let mut rows = SparseMatrix::new(n, has_values);
         read.unpack(piece.rows, &mut rows)?;
         let mut rows = rows.with(n, is_real);
+        if is_raised {
+            rows = sparse_blocks::raised(&rows);
+        }
         if let Some(renumbering) = self.renumbering {
             let renumbered = renumbering.of_rows(&rows);
             rows = renumbered.map_err(|full| BlocksError::Io(Fault::from(full).into_io()))?;

@@ -239,8 +239,7 @@ impl ColumnScan {
         let Cell::Text(text) = cell else {
             return Ok(content);
         };
-        let comma = || decimal_comma(text).filter(|_| self.decimal.is_none());
-        match comma().or_else(|| not_finite(text)) {
+        match ambiguous(text, self.decimal) {
             Some(fault) if !self.is_lenient => Err(fault),
             _ => Ok(content),
         }
@@ -327,6 +326,11 @@ impl ColumnScan {
         Ok(())
     }
 
+    /// Whether the column has as many values as a scan keeps, which are not only numbers.
+    pub(crate) fn is_full_of_words(&self) -> bool {
+        self.values.len() == VALUES_MAX && !self.is_numbers
+    }
+
     /// Whether the column has no value and no missing cell.
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -351,8 +355,14 @@ impl ColumnScan {
     }
 }
 
+/// The fault of a text that may have been meant as a number. `decimal` is the decimal mark that the request states.
+pub(crate) fn ambiguous(text: &[u8], decimal: Option<DecimalMark>) -> Option<Fault> {
+    let comma = || decimal_comma(text).filter(|_| decimal.is_none());
+    comma().or_else(|| not_finite(text))
+}
+
 /// The fault of a text that may be a number with a decimal comma, while the request names no decimal mark.
-pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
+fn decimal_comma(text: &[u8]) -> Option<Fault> {
     let is_number =
         text.contains(&b',') && matches!(Content::of(text, DecimalMark::Comma), Content::Number(_));
     is_number.then(|| {
@@ -366,7 +376,7 @@ pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
 }
 
 /// The fault of a text that is a number beyond the range of doubles, or a word for infinity.
-pub(crate) fn not_finite(text: &[u8]) -> Option<Fault> {
+fn not_finite(text: &[u8]) -> Option<Fault> {
     let is_one = !is_missing(text) && parse_number(text) == Err(NumberFault::NotFinite);
     is_one.then(|| {
         let detail = format!(

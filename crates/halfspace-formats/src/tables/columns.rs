@@ -214,6 +214,9 @@ impl TableColumns {
             self.columns[label].ignored = None;
             self.columns[label].unnamed = Unnamed::No;
         }
+        if let Some(named) = options.encoding.as_deref().filter(|given| given.is_open()) {
+            self.read_as(named)?;
+        }
         if options.encoding.is_some() || options.numbers_only {
             // The encoding or the model decides which columns are features.
             for column in &mut self.columns {
@@ -335,6 +338,13 @@ impl TableColumns {
         Fault::new(FormatErrorKind::TableOption, detail)
     }
 
+    /// The fault of a first row of names that may be an example.
+    pub(crate) fn header_in_doubt() -> Fault {
+        let detail = "Each text of the first row is also a value of its column; say `header=false` if the row is an \
+                      example, or `header=true` if it has the names.";
+        Fault::new(FormatErrorKind::TableOption, detail)
+    }
+
     /// The fault of a table without names where nothing tells the label column.
     fn no_label_without_names(&self) -> Fault {
         let detail = format!(
@@ -425,6 +435,42 @@ impl TableColumns {
             rank + usize::from(own_label.is_some_and(|label| label <= rank))
         };
         memory::collect(encoding.columns.iter().map(|column| Ok(place(column))))
+    }
+
+    /// Gives columns the kinds that they have in an encoding of names. Columns may be absent, and further ones give
+    /// names that the encoding does not have.
+    ///
+    /// # Errors
+    /// As for [`Self::places`], if columns are matched by position.
+    fn read_as(&mut self, encoding: &TableEncoding) -> Result<(), Fault> {
+        let (read, unread): (Vec<_>, Vec<_>) = if self.has_header && encoding.header {
+            let own = self.by_name()?;
+            let label = encoding.label.iter().map(|label| &label.column);
+            let others = encoding.ignored.iter().map(|ignored| &ignored.column);
+            let place = |name: &String| own.get(name.as_str()).copied();
+            let read = encoding.columns.iter();
+            let read = read.filter_map(|column| Some(Ok((place(&column.name)?, column))));
+            let unread = others.chain(label).filter_map(|name| place(name).map(Ok));
+            (
+                memory::collect::<_, NoMemory>(read)?,
+                memory::collect::<_, NoMemory>(unread)?,
+            )
+        } else {
+            let places = self.places(encoding)?;
+            let is_unread = |at: &usize| !places.contains(at);
+            let unread = (0..self.columns.len()).filter(is_unread).collect();
+            (places.into_iter().zip(&encoding.columns).collect(), unread)
+        };
+        for at in unread.into_iter().filter(|at| self.label != Some(*at)) {
+            let ignored = &mut self.columns[at].ignored;
+            ignored.get_or_insert("the encoding ignores the column");
+        }
+        for (at, column) in read {
+            let own = &mut self.columns[at];
+            own.name.clone_from(&column.name);
+            own.kind = Some(column.kind.name());
+        }
+        Ok(())
     }
 
     fn places_by_name(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {

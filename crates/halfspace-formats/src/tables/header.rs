@@ -1,10 +1,12 @@
-//! Decides whether the first row of a table holds the names of the columns or an example, and reads the names.
+//! Decides whether the first row of a table holds the names of the columns or an example, and reads the names. Labels
+//! that cannot be read may be due to this row.
 
 use std::collections::HashSet;
 
 use halfspace_core::memory;
 
-use super::columns::InColumn;
+use super::columns::{InColumn, TableColumns};
+use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::cell::Cell;
 use crate::error::{Fault, FormatErrorKind, name};
 use crate::numbers::NumberFault;
@@ -80,4 +82,29 @@ fn has_header<'c>(
             Ok(true)
         }
     }
+}
+
+/// Decides the labels of the column `at`.
+///
+/// # Errors
+/// Labels that leave the classes open.
+pub(crate) fn decided(
+    labels: LabelNames,
+    at: usize,
+    table: &TableColumns,
+    header: Header,
+) -> Result<ReadLabels, Fault> {
+    labels.finish().map_err(|fault| {
+        let header = match !table.has_header && header == Header::Auto {
+            true => "If the first row holds names, add `header=true`. ",
+            false => "",
+        };
+        let is_last = at + 1 == table.columns.len();
+        let column = if is_last { "first" } else { "last" };
+        let detail = format!(
+            "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
+            fault.detail
+        );
+        Fault { detail, ..fault }
+    })
 }

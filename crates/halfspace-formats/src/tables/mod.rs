@@ -7,6 +7,9 @@
 //! the kept cells (`scan`). If all cells are numbers that are features as they are, no cells are kept and there is no
 //! second pass.
 //!
+//! If features have names that nobody lists in advance, there is no encoding to find, and each row is read once
+//! (`named_table`).
+//!
 //! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format only splits rows into
 //! cells and passes them to a `TableBuilder`, which alone knows columns and labels. A [`preview`] watches the rows
 //! and shows the columns, even if the table is refused.
@@ -18,6 +21,7 @@ mod column_scan;
 mod columns;
 mod encoder;
 pub(crate) mod header;
+mod named_table;
 pub(crate) mod objects;
 mod plain_rows;
 pub(crate) mod preview;

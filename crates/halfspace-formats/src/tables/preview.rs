@@ -10,21 +10,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::column_kind::column_kind;
-use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
+use super::column_scan::{ColumnScan, ColumnValue, ambiguous};
 use super::columns::{TableColumn, TableColumns};
-use crate::cell::{Cell, is_missing};
-use crate::encoding::KindName;
+use super::named_table::two_kinds;
+use crate::cell::{Cell, Content, is_missing};
+use crate::encoding::{KindName, NamedCells};
 
 use crate::building::label_names::label_name;
 use crate::building::label_names::{LabelCount, LabelNames};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::DecimalMark;
-use crate::encoding::options::{Numbers, TableOptions};
+use crate::encoding::options::Numbers;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
+use crate::options::{Options, ParseLimits};
 use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
-use crate::vocabulary::Vocabulary;
 
 /// The largest number of columns of a preview, without the label column.
 pub const PREVIEW_COLUMNS_MAX: usize = 1000;
@@ -115,6 +116,8 @@ struct SeenTable {
     label: Option<usize>,
     numbers: Numbers,
     decimal: Option<DecimalMark>,
+    /// Whether the cells give names, which nobody lists in advance.
+    is_open: bool,
     row_count: u64,
     rows: Vec<Vec<String>>,
     rows_bytes: usize,
@@ -130,6 +133,8 @@ struct SeenColumn {
     fault: Option<Fault>,
     /// The kind under a given encoding.
     given: Option<KindName>,
+    /// Whether the column gives names and has more words than a scan keeps.
+    has_many_words: bool,
 }
 
 impl Preview {
@@ -146,8 +151,10 @@ impl Preview {
     }
 
     /// Starts a table whose columns have their roles.
-    pub(crate) fn begin(&self, table: &TableColumns, options: &TableOptions) {
-        let given = options.encoding.as_deref();
+    pub(crate) fn begin(&self, table: &TableColumns, options: &Options) {
+        let (is_open, options) = (options.open_vocabulary, &options.table);
+        // The columns have the kinds of an encoding of names already.
+        let given = options.encoding.as_deref().filter(|_| !is_open);
         let given = given.and_then(|given| {
             let places = table.places(given).ok()?;
             let indices: HashMap<usize, usize> = places.into_iter().zip(0..).collect();
@@ -169,6 +176,7 @@ impl Preview {
                 missing: 0,
                 fault: None,
                 given: kind,
+                has_many_words: false,
             }
         };
         let count = table.columns.len();
@@ -183,6 +191,7 @@ impl Preview {
             label: table.label,
             numbers: options.numbers,
             decimal: options.decimal,
+            is_open,
             row_count: 0,
             rows: Vec::new(),
             rows_bytes: 0,
@@ -211,7 +220,8 @@ impl Preview {
             table.rows.push(row);
         }
         for column in &mut table.columns {
-            column.push(&cell(column.at), table.row_count, is_left_out);
+            let (number, is_open) = (table.row_count, table.is_open);
+            column.push(&cell(column.at), number, is_left_out, is_open);
         }
         let label = table.label.map(cell).filter(|cell| !cell.is_missing());
         if let (Some(cell), Some(scan), false) = (label, labels.as_mut(), is_left_out)
@@ -319,15 +329,15 @@ impl SeenTable {
 }
 
 impl SeenColumn {
-    fn push(&mut self, cell: &Cell<&[u8]>, row: u64, is_left_out: bool) {
+    fn push(&mut self, cell: &Cell<&[u8]>, row: u64, is_left_out: bool, is_open: bool) {
         self.missing += u64::from(cell.is_missing());
         self.column.watch(cell);
-        if is_left_out {
+        if is_left_out || self.fault.is_some() || self.has_many_words {
             return;
         }
-        if self.fault.is_none() {
-            self.fault = self.cells.push(cell, row).err();
-        }
+        let fault = self.cells.push(cell, row).err();
+        self.has_many_words = fault.is_some() && is_open && self.cells.is_full_of_words();
+        self.fault = fault.filter(|_| !self.has_many_words);
     }
 
     fn described(&self, table: &SeenTable) -> PreviewColumn {
@@ -359,18 +369,17 @@ impl SeenColumn {
     fn read_kind(&self, table: &SeenTable) -> (Option<KindName>, Option<Fault>) {
         let stated = self.column.kind;
         let is_nominal = stated == Some(KindName::Nominal);
-        let ambiguous = |value: &ColumnValue| {
-            let text = value.text.as_bytes();
-            let comma = || decimal_comma(text).filter(|_| table.decimal.is_none());
-            comma().or_else(|| not_finite(text))
-        };
+        let in_doubt = |value: &ColumnValue| ambiguous(value.text.as_bytes(), table.decimal);
         let mut values = self.cells.values.iter().filter(|_| !is_nominal);
-        let first = values.find_map(ambiguous);
+        let first = values.find_map(in_doubt);
         if let Some(fault) = self.fault.clone().or(first) {
             return (None, Some(fault));
         }
         if self.cells.is_empty() {
             return (None, None);
+        }
+        if table.is_open {
+            return self.named_kind();
         }
         // Missing cells make a number column unreadable only if its numbers are features.
         match column_kind(&self.cells, stated, Numbers::Thermometer) {
@@ -382,6 +391,40 @@ impl SeenColumn {
         }
     }
 
+    /// The kind of a column that gives names, and the reason why it is refused.
+    fn named_kind(&self) -> (Option<KindName>, Option<Fault>) {
+        if let Some(stated) = self.column.kind {
+            // The refusal of the table names the first cell that is not of the kind.
+            return (Some(stated).filter(|kind| self.accepts(*kind)), None);
+        }
+        let values = self.cells.values.iter();
+        let mut kinds = values.filter_map(|value| Some((value, NamedCells::found(value.content)?)));
+        let Some((first, kind)) = kinds.next() else {
+            return (None, None);
+        };
+        match kinds.find(|(_, other)| *other != kind) {
+            None => (Some(kind.name()), None),
+            Some((value, other)) => {
+                let (other, before) = ((other, value.first_row), (kind, first.first_row));
+                (None, Some(two_kinds(value.text.as_bytes(), other, before)))
+            }
+        }
+    }
+
+    /// Whether a column that gives names can have the kind.
+    fn accepts(&self, kind: KindName) -> bool {
+        let is_held = |cells: NamedCells, content| {
+            content == Content::Missing || cells.value(content).is_some()
+        };
+        match NamedCells::of(kind) {
+            None | Some(NamedCells::Nominal) => true,
+            Some(cells) => {
+                let mut values = self.cells.values.iter();
+                !self.has_many_words && values.all(|value| is_held(cells, value.content))
+            }
+        }
+    }
+
     fn accepted_kinds(&self, role: ColumnRole, table: &SeenTable) -> Vec<KindName> {
         match (role, self.given) {
             (ColumnRole::Label, _) => return Vec::new(),
@@ -389,6 +432,9 @@ impl SeenColumn {
             _ => {}
         }
         let is_accepted = |kind: &KindName| {
+            if table.is_open {
+                return self.fault.is_none() && self.accepts(*kind);
+            }
             let found = column_kind(&self.cells, Some(*kind), table.numbers);
             let is_coded = *kind != KindName::Nominal || !self.cells.is_numbers;
             self.fault.is_none() && is_coded && found.is_ok_and(|(found, _)| found.name() == *kind)
@@ -400,7 +446,7 @@ impl SeenColumn {
 
     fn distinct(&self) -> Option<u32> {
         let is_shown = |value: &&ColumnValue| value.cells > 0 && !is_missing(value.text.as_bytes());
-        let is_known = self.fault.is_none() && !self.cells.is_numbers;
+        let is_known = self.fault.is_none() && !self.has_many_words && !self.cells.is_numbers;
         is_known.then(|| self.cells.values.iter().filter(is_shown).count() as u32)
     }
 }
@@ -424,8 +470,8 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let given = parsed.feature_names.as_deref().unwrap_or_default();
     let is_labelled = header.labels.is_labelled();
     let label = is_labelled.then(|| label_name(given));
-    if let Some(vocabulary) = parsed.vocabulary.clone() {
-        let rows = named_rows(parsed, &vocabulary, rows_max);
+    if parsed.vocabulary.is_some() || header.n > ParseLimits::DEFAULT.n_max {
+        let rows = sparse_rows(parsed, rows_max);
         let names = label.into_iter().chain(["x".to_owned()]).collect();
         return Ok(Previewed {
             names,
@@ -453,17 +499,19 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     })
 }
 
-/// The label and the names of each of the first examples. An example stands in one cell.
-fn named_rows(
-    parsed: &mut Parsed<ParsedRows>,
-    vocabulary: &Vocabulary,
-    rows_max: usize,
-) -> Vec<Vec<String>> {
+/// The label and the active features of each of the first examples, by their names or their indices. An example stands
+/// in one cell.
+fn sparse_rows(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Vec<Vec<String>> {
     let (classes, mut rows) = (parsed.class_names(), Vec::new());
+    let (vocabulary, first) = (parsed.vocabulary.clone(), parsed.first_index);
+    let first = first.map_or(1, |first| usize::from(u8::from(first)));
     let feature = |(id, value): (usize, f64)| {
-        let name = vocabulary.name(id as u32).unwrap_or_default();
+        let name = match &vocabulary {
+            Some(vocabulary) => vocabulary.name(id as u32).unwrap_or_default().to_owned(),
+            None => (id + first).to_string(),
+        };
         match value {
-            1.0 => name.to_owned(),
+            1.0 => name,
             _ => format!("{name}: {}", number(value)),
         }
     };

@@ -18,7 +18,7 @@ use crate::encoding::options::{BINS_DEFAULT, Numbers};
 use crate::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
 };
-use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::error::{Fault, FormatError};
 use crate::options::{Header, Options};
 use crate::stored::spool::Spool;
 
@@ -167,9 +167,7 @@ impl TableScan {
         if table.features().next().is_none() || table.features().any(|at| !is_value(at)) {
             return Ok(());
         }
-        let detail = "Each text of the first row is also a value of its column; say `header=false` if the row is an \
-                      example, or `header=true` if it has the names.";
-        Err(Fault::new(FormatErrorKind::TableOption, detail))
+        Err(TableColumns::header_in_doubt())
     }
 
     /// Returns the encoded sample and its encoding.

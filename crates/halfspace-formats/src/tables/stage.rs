@@ -4,6 +4,7 @@ use halfspace_core::memory;
 
 use super::columns::TableColumns;
 use super::encoder::Encoder;
+use super::named_table::NamedTable;
 use super::plain_rows::PlainRows;
 use super::scan::TableScan;
 use crate::building::sample_builder::SampleBuilder;
@@ -21,6 +22,8 @@ pub(crate) enum Stage {
     Scan(Box<TableScan>),
     /// The encoding is given. For each of its columns there is the column of the table.
     Encoded(Box<Encoder>, Vec<usize>),
+    /// The cells become names.
+    Named(Box<NamedTable>),
     /// The table was refused, and its rows are only previewed.
     Refused,
 }
@@ -35,6 +38,10 @@ impl Stage {
         options: &Options,
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
+        if options.open_vocabulary {
+            let named = NamedTable::new(table, options, spool)?;
+            return Ok(Self::Named(Box::new(named)));
+        }
         let request = &options.table;
         let plain = |columns: Vec<usize>, lows: Option<Vec<_>>, spool| {
             let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));

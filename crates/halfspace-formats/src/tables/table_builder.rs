@@ -11,23 +11,25 @@ use halfspace_core::memory;
 use super::bare_line::{BareLine, LabelPlace};
 use super::columns::{InColumn, TableColumns};
 use super::encoder::decides_rows;
+use super::named_table;
 use crate::cell::{Cell, DecimalMark, is_missing};
 use crate::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
 
+use super::header::decided;
 use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
 use super::preview::Preview;
 use super::scan::TableScan;
 use super::stage::Stage;
-use crate::building::label_names::{LabelNames, ReadLabels};
+use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::encoding::options::{Numbers, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::numbers::NumberFault;
-use crate::options::{Header, LabelsColumn, Options};
+use crate::options::{LabelsColumn, Options};
 use crate::stored::spool::Spool;
 
 /// A table under construction.
@@ -75,6 +77,9 @@ impl<'o> TableBuilder<'o> {
                 "The option `bins` is for `numbers=thermometer` only. Set both, or omit `bins`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
+        if options.open_vocabulary {
+            named_table::check(options)?;
+        }
         SampleBuilder::new(&options.limits, options.n, None).map(drop)
     }
 
@@ -95,7 +100,7 @@ impl<'o> TableBuilder<'o> {
         let mut table = TableColumns::named(names, columns)?;
         let assigned = table.assign(options.labels.as_ref(), request);
         if let Some(preview) = preview {
-            preview.begin(&table, request);
+            preview.begin(&table, options);
         }
         let stage = assigned
             .map_err(FormatError::from)
@@ -151,7 +156,7 @@ impl<'o> TableBuilder<'o> {
         let is_direct = match &self.stage {
             Stage::Plain(plain) => plain.columns.is_sorted(),
             Stage::Scan(_) => true,
-            Stage::Encoded(..) | Stage::Refused => false,
+            Stage::Encoded(..) | Stage::Named(_) | Stage::Refused => false,
         };
         let is_direct = is_direct && self.preview.is_none() && self.missing_words.is_empty();
         self.table.label_place().filter(|_| is_direct)
@@ -214,6 +219,7 @@ impl<'o> TableBuilder<'o> {
         }
         match &mut self.stage {
             Stage::Scan(scan) => scan.declare(&self.table, at, values),
+            Stage::Named(named) => named.declare(at, values),
             Stage::Plain(_) | Stage::Encoded(..) | Stage::Refused => Ok(()),
         }
     }
@@ -310,7 +316,9 @@ impl<'o> TableBuilder<'o> {
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
         // The columns of a given encoding need not be in ascending order.
-        let given = Some(given).filter(|_| self.options.table.encoding.is_none());
+        let is_ordered =
+            self.options.table.encoding.is_none() || matches!(self.stage, Stage::Named(_));
+        let given = Some(given).filter(|_| is_ordered);
         let read = self.read_row(given, cell, place);
         read.or_else(|error| self.refuse(error))
     }
@@ -375,6 +383,10 @@ impl<'o> TableBuilder<'o> {
             Stage::Scan(scan) => scan.row(table, number, &cell, label),
             Stage::Encoded(encoder, places) => {
                 encoder.row(table, places, self.options, number, &cell, label)
+            }
+            Stage::Named(named) => {
+                let context = (&*table, self.options, number);
+                named.row(context, given, &cell, label, &place)
             }
             Stage::Plain(_) | Stage::Refused => Ok(()),
         };
@@ -500,7 +512,7 @@ impl<'o> TableBuilder<'o> {
     /// # Errors
     /// When the kinds or the labels remain undecided, when there is no row, or when a limit is exceeded.
     pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
-        let (table, options) = (self.table, self.options);
+        let (mut table, options) = (self.table, self.options);
         if let Some(preview) = self.preview {
             preview.end_table()?;
         }
@@ -551,9 +563,11 @@ impl<'o> TableBuilder<'o> {
                 };
                 (parsed, encoding)
             }
+            Stage::Named(named) => named.finish(&mut table, options, read.zip(label), missing)?,
             Stage::Refused => unreachable!("a refused table ended with its error above"),
         };
-        if encoding.header || !encoding.is_plain() {
+        let is_listed = !encoding.is_open() && (encoding.header || !encoding.is_plain());
+        if is_listed {
             encoding.need_feature_names()?;
             parsed.feature_names = Some(encoding.feature_names());
         }
@@ -569,26 +583,4 @@ impl<'o> TableBuilder<'o> {
         }
         Ok(parsed)
     }
-}
-
-/// Decides the labels of the column `at`.
-fn decided(
-    labels: LabelNames,
-    at: usize,
-    table: &TableColumns,
-    header: Header,
-) -> Result<ReadLabels, Fault> {
-    labels.finish().map_err(|fault| {
-        let header = match !table.has_header && header == Header::Auto {
-            true => "If the first row holds names, add `header=true`. ",
-            false => "",
-        };
-        let is_last = at + 1 == table.columns.len();
-        let column = if is_last { "first" } else { "last" };
-        let detail = format!(
-            "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
-            fault.detail
-        );
-        Fault { detail, ..fault }
-    })
 }

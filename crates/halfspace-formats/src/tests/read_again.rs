@@ -523,7 +523,7 @@ fn rows_alone_are_a_json_table() {
 #[test]
 fn format_errors_name_the_remedy() {
     for (format, body, remedy) in [
-        (Format::Libsvm, &b"1 0:1 3:1\n"[..], "`zero_based=False`"),
+        (Format::Libsvm, &b"1 7\n"[..], "`vocabulary=open`"),
         (
             Format::Csv,
             b"\x1f\x8b\x08\x00\x00",

@@ -239,6 +239,7 @@ impl Shape {
             ColumnKind::Thermometer { thresholds } => {
                 near(*thresholds.choose(rng).expect("thresholds"), rng)
             }
+            ColumnKind::Names { .. } => unreachable!("the table has a fixed number of features"),
         };
         encoding.columns.iter().map(cell).collect()
     }

@@ -3,6 +3,7 @@
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{Fault, FormatErrorKind};
+use crate::vocabulary::Vocabulary;
 
 use super::SampleBuilder;
 
@@ -36,6 +37,24 @@ impl SampleBuilder {
     /// When other features have no names, or as for [`SparseBuilder::name`].
     pub(crate) fn name(&mut self, name: &str, value: f64) -> Result<bool, Fault> {
         self.named(false)?.name(name, value)
+    }
+
+    /// Adds the values of a row, which belong to these names if there are names.
+    ///
+    /// # Errors
+    /// As for [`Self::value`] and [`Self::name`].
+    pub(crate) fn values(
+        &mut self,
+        names: Option<&Vocabulary>,
+        values: &[f64],
+    ) -> Result<(), Fault> {
+        let Some(names) = names else {
+            return values
+                .iter()
+                .try_for_each(|&value| self.value(value).map(drop));
+        };
+        let mut named = names.names().zip(values);
+        named.try_for_each(|(name, &value)| self.name(name, value).map(drop))
     }
 
     /// Whether features have names and values other than 1.

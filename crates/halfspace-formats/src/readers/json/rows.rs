@@ -114,7 +114,6 @@ impl JsonRows {
         preview: Option<&Preview>,
     ) -> Result<Parsed, FormatError> {
         options.refuse("a row in JSON", &FormatOption::NOT_OF_OBJECTS)?;
-        options.refuse("a row in JSON", &[FormatOption::VOCABULARY])?;
         options.check_labels(true)?;
         let options = with_names(options);
         let mut rows = ObjectRows::new(&options, None, preview)?;

@@ -1,6 +1,7 @@
 //! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
 //!
-//! Indices start at 1 and ascend. In place of indices, features may have names in any order, as in `noun w=the:1 caps`;
+//! Indices ascend from 0 or from 1. An index 0 anywhere means from 0, unless the request or the model that reads the
+//! body knows better. In place of indices, features may have names in any order, as in `noun w=the:1 caps`;
 //! the first feature of the first line decides, or the option `vocabulary`. The value follows the last colon of a name,
 //! and a name without one has the value 1. Features that a line leaves out are 0.
 //!
@@ -13,6 +14,7 @@
 //! nor labels that are names, and its errors have a line but no column.
 
 use std::io::Read;
+use std::ops::Range;
 
 use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
@@ -21,7 +23,7 @@ use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
-use crate::options::{LabelsColumn, Options};
+use crate::options::{FirstIndex, FormatOption, LabelsColumn, Options};
 use crate::readers::text::lines::{Line, LineReader};
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
@@ -41,12 +43,19 @@ pub(crate) fn parse(
     let labelled = options.labels != Some(LabelsColumn::None);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let (mut spool, mut rows) = (spool, None);
+    let mut indices = Indices::new(options);
+    let first_index = usize::from(u8::from(indices.first));
     let mut begin = |is_named: bool| {
         let (limits, values, spool) = (&options.limits, options.values, spool.take());
         if !is_named {
-            return SparseBuilder::new(limits, options.n, values, spool);
+            let builder = SparseBuilder::new(limits, options.n, values, spool)?;
+            return Ok(builder.of_first_index(first_index));
         }
         SampleRules::check_no_n(options.n)?;
+        options.refuse(
+            "a body with names in place of indices",
+            &[FormatOption::FIRST_INDEX],
+        )?;
         SparseBuilder::of_names(limits, values, spool, options.open_vocabulary)
     };
     let scan = labelled
@@ -79,12 +88,13 @@ pub(crate) fn parse(
                 (is_named, builder)
             }
         };
-        let row = read_row(line, start, labelled, is_named, labels.as_mut(), builder);
+        let indices = (!is_named).then_some(&mut indices);
+        let row = read_row(line, start, labelled, indices, labels.as_mut(), builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
-    let mut builder = match rows {
-        Some((_, builder)) => builder,
-        None => begin(false)?,
+    let (is_named, mut builder) = match rows {
+        Some(rows) => rows,
+        None => (false, begin(false)?),
     };
     let labels = labels.filter(|_| builder.rows() > 0);
     if let (Some(preview), Some(labels)) = (preview, &labels) {
@@ -93,7 +103,28 @@ pub(crate) fn parse(
     if let Some(labels) = labels {
         builder.decide_labels(labels.finish()?);
     }
-    Ok(builder.finish(options.unlabelled)?)
+    Ok(Parsed {
+        first_index: Some(indices.first).filter(|_| !is_named),
+        ..builder.finish(options.unlabelled)?
+    })
+}
+
+/// Where the indices of a body begin.
+#[derive(Clone, Copy)]
+struct Indices {
+    first: FirstIndex,
+    /// Whether an index 0 decides.
+    is_open: bool,
+}
+
+impl Indices {
+    fn new(options: &Options) -> Self {
+        let known = options.first_index.or(options.known_first_index);
+        Self {
+            first: known.unwrap_or(FirstIndex::One),
+            is_open: known.is_none(),
+        }
+    }
 }
 
 /// Makes the fault of a blank line before other lines. If we skipped it, the results of all later lines would be off
@@ -108,10 +139,11 @@ fn read_row(
     line: Line<'_>,
     start: usize,
     labelled: bool,
-    is_named: bool,
+    indices: Option<&mut Indices>,
     labels: Option<&mut LabelNames>,
     builder: &mut SparseBuilder,
 ) -> Result<(), Misplaced> {
+    let is_named = indices.is_none();
     let text = line.text;
     let (label, after) = match labelled {
         true => {
@@ -121,14 +153,14 @@ fn read_row(
         }
         false => (None, start),
     };
-    let ended = match is_named {
-        true => {
+    let ended = match indices {
+        None => {
             read_names(text, after, line.number, builder)?;
             builder.end_named_row(label)
         }
-        false => {
-            let last = read_pairs(text, after, line.number, builder)?;
-            builder.end_row(last, label)
+        Some(indices) => {
+            let n = read_pairs(text, after, line.number, indices, builder)?;
+            builder.end_row(n, label)
         }
     };
     ended.map_err(|fault| (start, fault))
@@ -207,18 +239,21 @@ fn read_names(
     }
 }
 
-/// Reads all pairs. Returns the largest index, or 0 without pairs.
+/// Reads all pairs. Returns the number of features up to the largest index, or 0 without pairs.
 fn read_pairs(
     text: &[u8],
     mut at: usize,
     line: u64,
+    indices: &mut Indices,
     builder: &mut SparseBuilder,
 ) -> Result<usize, Misplaced> {
-    let mut previous = 0;
+    let mut first = usize::from(u8::from(indices.first));
+    // The least index that may follow.
+    let mut next = first;
     loop {
         at = skip_blanks(text, at);
         if at_end(text, at) {
-            return Ok(previous);
+            return Ok(next - first);
         }
         let start = at;
         let mut index = 0_usize;
@@ -230,52 +265,60 @@ fn read_pairs(
         }
         // Fast path for the common pair: `digits:1` followed by a space or the end.
         let plain = at - start <= INDEX_DIGITS_MAX
-            && index > previous
+            && index >= next
             && text.get(at) == Some(&b':')
             && text.get(at + 1) == Some(&b'1')
             && text.get(at + 2).is_none_or(|&byte| byte == b' ');
-        if plain && builder.set_one(index - 1) {
+        if plain && builder.set_one(index - first) {
             at += 2;
         } else {
-            check_index(text, start, at, index, previous)?;
-            at = read_value(text, at + 1, index, line, builder)?;
+            let is_zero = index == 0 && at > start && text.get(at) == Some(&b':');
+            if is_zero && indices.is_open && (first, next) == (1, 1) {
+                builder.begin_at_0().map_err(|fault| (start, fault))?;
+                indices.first = FirstIndex::Zero;
+                (first, next) = (0, 0);
+            }
+            check_index(text, start..at, index, next, first)?;
+            at = read_value(text, at + 1, index - first, line, builder)?;
         }
-        previous = index;
+        next = index + 1;
     }
 }
 
-/// Checks the index in `text[start..end]` and explains its fault.
+/// Checks the index at this place of the text, which must be at least `next`, and explains its fault. `first` is the
+/// first index of the body.
 fn check_index(
     text: &[u8],
-    start: usize,
-    end: usize,
+    Range { start, end }: Range<usize>,
     index: usize,
-    previous: usize,
+    next: usize,
+    first: usize,
 ) -> Result<(), Misplaced> {
     let digits = end - start;
     let colon = text.get(end) == Some(&b':');
-    if colon && (1..=INDEX_DIGITS_MAX).contains(&digits) && index > previous {
+    if colon && (1..=INDEX_DIGITS_MAX).contains(&digits) && index >= next {
         return Ok(());
     }
     let shown = excerpt(&text[start..token_end(text, start)]);
     let (kind, detail) = if digits == 0 || !colon {
         let detail = format!(
-            "{shown} is not a feature; write index:value, with indices from 1. If features have names, say \
+            "{shown} is not a feature; write index:value, with indices from {first}. If features have names, say \
              `vocabulary=open`."
         );
         (FormatErrorKind::BadIndex, detail)
     } else if digits > INDEX_DIGITS_MAX {
         let detail = format!(
-            "The index of {shown} is far above the limit n_max; number the features from 1 on."
+            "The index of {shown} is far above the limit; number the features from {first} on."
         );
         (FormatErrorKind::BadIndex, detail)
-    } else if index == 0 {
+    } else if index < first && next == first {
         let detail = format!(
-            "The index of {shown} is 0; indices start at 1. Write the file with `zero_based=False` in scikit-learn, or \
-             add 1 to each index."
+            "The index of {shown} is 0, but the indices start at 1 here; say `first_index=0` if the first feature has \
+             the index 0."
         );
         (FormatErrorKind::BadIndex, detail)
     } else {
+        let previous = next.saturating_sub(1);
         let detail = format!(
             "Index {index} follows index {previous}; indices must ascend, so sort the pairs of the line."
         );
@@ -284,7 +327,7 @@ fn check_index(
     Err((start, Fault::new(kind, detail)))
 }
 
-/// Reads the value at `start` by the general rules, and returns where it ends.
+/// Reads the value at `start` by the general rules, and returns where it ends. `index` is that of the feature from 0.
 fn read_value(
     text: &[u8],
     start: usize,
@@ -295,7 +338,7 @@ fn read_value(
     let end = token_end(text, start);
     let token = &text[start..end];
     let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
-    let became_real = builder.value(index - 1, value).map_err(|fault| {
+    let became_real = builder.value(index, value).map_err(|fault| {
         // All faults except a bad value are about the index, which is before the colon.
         let of_value = fault.kind == FormatErrorKind::BadValue;
         let back = text[..start - 1]

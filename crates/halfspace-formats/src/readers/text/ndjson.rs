@@ -130,7 +130,6 @@ impl<'o> Body<'o> {
         preview: Option<&'o Preview>,
     ) -> Result<Self, FormatError> {
         if is_row(first.text) {
-            named.refuse("a row in NDJSON", &[FormatOption::VOCABULARY])?;
             return Ok(Self::Rows(Box::new(ObjectRows::new(
                 named, spool, preview,
             )?)));
@@ -240,7 +239,7 @@ impl ExampleLines {
         read_row(line, &mut rows)?;
         let mut encoded = rows.finish()?;
         let builder = &mut self.builder;
-        let classes = encoded.classes.take();
+        let (classes, names) = (encoded.classes.take(), encoded.vocabulary.take());
         // The class of a row that is read alone has the code 0, unless the classes are known.
         let own = classes.filter(|_| options.label_rule == LabelRule::Open);
         let name = own.as_ref().and_then(|own| own.each().flatten().next());
@@ -250,9 +249,7 @@ impl ExampleLines {
         encoded
             .data
             .for_each_row(encoded.zero_bit_value, |values, known| {
-                for &value in values {
-                    builder.value(value)?;
-                }
+                builder.values(names.as_deref(), values)?;
                 Ok(builder.end_row(label.unwrap_or(known))?)
             })
     }

@@ -1,0 +1,391 @@
+//! Tables whose columns give names, which nobody lists in advance, as the members of an object do in NDJSON.
+//!
+//! A word gives the name `column=word`, a number the name `column` with its value, true the name `column`, and false
+//! or a missing cell nothing. Rows are read as they come, because no encoding needs all values of a column.
+//!
+//! The text of a cell cannot tell whether 10115 is a number or a word, and a later body, such as one row for a
+//! prediction, may have only some cells of a column. So each column has one kind, which the first value decides unless
+//! the request states it. A value of another kind is refused, whichever of the two comes first. The encoding keeps the
+//! kinds, and a later body is read by them.
+
+use std::collections::HashSet;
+
+use halfspace_core::memory;
+
+use super::column_scan::ambiguous;
+use super::columns::{InColumn, TableColumns};
+use crate::building::label_names::ReadLabels;
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_rules::SampleRules;
+use crate::building::sparse_builder::SparseBuilder;
+use crate::cell::Cell;
+use crate::encoding::options::{Numbers, Unknown};
+use crate::encoding::{
+    ColumnKind, LabelEncoding, Missing, MissingCells, NamedCells, NoFeatures, TableEncoding,
+};
+use crate::error::{Fault, FormatErrorKind, Place, excerpt, name};
+use crate::options::{Header, Options};
+use crate::stored::spool::Spool;
+use crate::vocabulary::{name_of, prefix_of};
+
+/// Rows whose cells become names.
+pub(crate) struct NamedTable {
+    builder: SparseBuilder,
+    /// The columns of the table that give names, in ascending order.
+    columns: Vec<NamedColumn>,
+    /// Those that a sparse row cannot leave out, because 0 is a word there.
+    words: Vec<usize>,
+    missing: u64,
+}
+
+/// A column that gives names.
+struct NamedColumn {
+    /// The column of the table, from 0.
+    at: usize,
+    kind: Kind,
+    /// The values that the table declares for the column. Others are refused.
+    declared: Option<HashSet<Box<[u8]>>>,
+    /// What the names of the words begin with, and the name of the last one. The buffer is reused.
+    prefix: String,
+    word: String,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// No cell had a value so far.
+    Open,
+    /// The request or an encoding states it.
+    Stated(NamedCells),
+    /// The value in this row decided it.
+    Found(NamedCells, u64),
+}
+
+impl Kind {
+    fn cells(self) -> Option<NamedCells> {
+        match self {
+            Self::Open => None,
+            Self::Stated(cells) | Self::Found(cells, _) => Some(cells),
+        }
+    }
+}
+
+/// Refuses what a table of names cannot do.
+///
+/// # Errors
+/// The option and why.
+pub(crate) fn check(options: &Options) -> Result<(), Fault> {
+    let given = options.table.encoding.as_deref();
+    let detail = if options.table.numbers != Numbers::Real {
+        "`numbers=thermometer` gives each column a fixed number of features, and with `vocabulary=open` a number is \
+         the value of its name. Omit one of them."
+    } else if options.table.missing == Some(Missing::Value) {
+        "With `vocabulary=open` a missing cell gives no name; omit `missing=value`, or say `missing=drop` or \
+         `missing=refuse`."
+    } else if given.is_some_and(|given| !given.is_open()) {
+        "The encoding has a fixed number of features; omit `vocabulary=open`, or name the encoding of names."
+    } else {
+        return SampleRules::check_no_n(options.n);
+    };
+    Err(Fault::new(FormatErrorKind::BadOption, detail))
+}
+
+impl NamedTable {
+    /// Starts a table whose columns have their roles.
+    ///
+    /// # Errors
+    /// When nothing tells the kinds of the columns for a model without columns, or when memory ends.
+    pub(crate) fn new(
+        table: &TableColumns,
+        options: &Options,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        let column = |at: usize| {
+            let column = &table.columns[at];
+            let stated = column.kind.and_then(NamedCells::of);
+            let kind = stated.map_or(Kind::Open, Kind::Stated);
+            if options.table.numbers_only && matches!(kind, Kind::Open) {
+                let detail = "has no kind in the model, which learnt from names and not from a table, so nothing tells \
+                              whether its cells are words or numbers; state the kinds of all columns, as in \
+                              `kinds=*:nominal`, or send the names as NDJSON";
+                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                return Err(table.about(at, fault));
+            }
+            Ok(NamedColumn {
+                at,
+                kind,
+                declared: None,
+                prefix: prefix_of(&column.name),
+                word: String::new(),
+            })
+        };
+        let is_read = |at: &usize| table.label != Some(*at) && table.columns[*at].ignored.is_none();
+        let columns = (0..table.columns.len()).filter(is_read).map(column);
+        let columns: Vec<NamedColumn> = memory::collect::<_, Fault>(columns)?;
+        let is_word = |column: &&NamedColumn| column.kind.cells() == Some(NamedCells::Nominal);
+        let words = columns.iter().filter(is_word).map(|column| Ok(column.at));
+        Ok(Self {
+            builder: SparseBuilder::of_names(&options.limits, options.values, spool, true)?,
+            words: memory::collect::<_, Fault>(words)?,
+            columns,
+            missing: 0,
+        })
+    }
+
+    /// Declares the values of a column before the first row.
+    ///
+    /// # Errors
+    /// When memory ends.
+    pub(crate) fn declare<'v>(
+        &mut self,
+        at: usize,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<(), Fault> {
+        if let Ok(place) = self.columns.binary_search_by_key(&at, |column| column.at) {
+            let declared = self.columns[place].declared.insert(HashSet::new());
+            for value in values {
+                memory::insert(declared, value.into())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads row `number`, counted from 1. If `given` lists columns, in ascending order, numbers in other columns are
+    /// 0.
+    ///
+    /// # Errors
+    /// The fault and its column.
+    pub(crate) fn row<'c>(
+        &mut self,
+        (table, options, number): (&TableColumns, &Options, u64),
+        given: Option<&[usize]>,
+        cell: &impl Fn(usize) -> Cell<&'c [u8]>,
+        label: Option<u32>,
+        place: &impl Fn(usize) -> Place,
+    ) -> Result<(), InColumn> {
+        let mut read = |column: &mut NamedColumn| {
+            let at = column.at;
+            let (name, value) = match column.read(&cell(at), table, options, number) {
+                Ok(Some(read)) => read,
+                Ok(None) => {
+                    self.missing += 1;
+                    return Ok(());
+                }
+                Err(_) if options.table.unknown == Unknown::Zero => return Ok(()),
+                Err(fault) => return Err((at, fault)),
+            };
+            // Columns have distinct names, so nobody needs to know a name whose value is 0.
+            if value != 0.0
+                && self
+                    .builder
+                    .name(name, value)
+                    .map_err(|fault| (at, fault))?
+            {
+                self.builder.note_first_real(place(at));
+            }
+            Ok(())
+        };
+        match given {
+            None => self.columns.iter_mut().try_for_each(read)?,
+            Some(given) => {
+                let mut all: Vec<usize> = given.iter().chain(&self.words).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                for at in all {
+                    if let Ok(place) = self.columns.binary_search_by_key(&at, |column| column.at) {
+                        read(&mut self.columns[place])?;
+                    }
+                }
+            }
+        }
+        let ended = self.builder.end_named_row(label);
+        ended.map_err(|fault| (0, fault))
+    }
+
+    /// Returns the sample, whose labels mean `read`, and its encoding.
+    ///
+    /// # Errors
+    /// When names could stand for two columns or for the rows, when nothing is left of the table, or when memory or
+    /// the spool fails.
+    pub(crate) fn finish(
+        mut self,
+        table: &mut TableColumns,
+        options: &Options,
+        labels: Option<(ReadLabels, LabelEncoding)>,
+        missing: MissingCells,
+    ) -> Result<(Parsed<ParsedRows>, TableEncoding), Fault> {
+        self.check_names(table, options)?;
+        let mut kinds = Vec::new();
+        for column in &self.columns {
+            match column.kind.cells() {
+                Some(cells) => {
+                    memory::push(&mut kinds, (column.at, ColumnKind::Names { cells }, false))?
+                }
+                None => table.columns[column.at].ignored = Some("the column has no value"),
+            }
+        }
+        if kinds.is_empty() {
+            let detail =
+                "No column of the table has a value that gives a name; at least one column must.";
+            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        }
+        let (read, label) = labels.unzip();
+        let missing = MissingCells {
+            treatment: options.table.missing.unwrap_or(Missing::Absent),
+            cells: self.missing,
+            ..missing
+        };
+        let encoding = table.describe(label, kinds, missing)?;
+        if let Some(read) = read {
+            self.builder.decide_labels(read);
+        }
+        Ok((self.builder.finish(options.unlabelled)?, encoding))
+    }
+
+    /// Checks that each name can stand for one thing only.
+    fn check_names(&self, table: &TableColumns, options: &Options) -> Result<(), Fault> {
+        for column in &self.columns {
+            let reason = table.columns[column.at].no_feature();
+            if let Some(reason) = reason.filter(|_| column.kind.cells().is_some()) {
+                let detail = format!(
+                    "may be no feature, because {reason}; state its kind in `kinds=` if it is one"
+                );
+                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                return Err(table.about(column.at, fault));
+            }
+        }
+        let is_word = |column: &&NamedColumn| column.kind.cells() == Some(NamedCells::Nominal);
+        let mut prefixes = HashSet::new();
+        for column in self.columns.iter().filter(is_word) {
+            memory::insert(&mut prefixes, column.prefix.as_str())?;
+        }
+        let other = |column: &NamedColumn| {
+            let name = &table.columns[column.at].name;
+            let mut marks = name.match_indices('=');
+            marks.any(|(at, _)| prefixes.contains(&name[..=at])) && !is_word(&column)
+        };
+        if let Some(column) = self.columns.iter().find(|column| other(column)) {
+            let detail = "has a name that a word of another column gives too; rename it";
+            let fault = Fault::new(FormatErrorKind::TableOption, detail);
+            return Err(table.about(column.at, fault));
+        }
+        let is_value = |column: &NamedColumn| {
+            let name = &table.columns[column.at].name;
+            self.builder.has_name(&name_of(name, name))
+        };
+        if table.has_header && options.header == Header::Auto && self.columns.iter().all(is_value) {
+            return Err(TableColumns::header_in_doubt());
+        }
+        Ok(())
+    }
+}
+
+impl NamedColumn {
+    /// The name of a cell and its value, or none for a missing cell.
+    fn read<'s>(
+        &'s mut self,
+        cell: &Cell<&[u8]>,
+        table: &'s TableColumns,
+        options: &Options,
+        row: u64,
+    ) -> Result<Option<(&'s str, f64)>, Fault> {
+        let decimal = options.table.decimal;
+        let content = cell.content(decimal.unwrap_or_default());
+        let Some(found) = NamedCells::found(content) else {
+            return Ok(None);
+        };
+        let own = &table.columns[self.at];
+        let about = |kind, detail: String| table.about(self.at, Fault::new(kind, detail));
+        if own.name.is_empty() {
+            let detail = "has no name, which the names of its cells begin with";
+            return Err(about(FormatErrorKind::TableOption, detail.to_owned()));
+        }
+        let text = cell.spelling();
+        if let Some(declared) = &self.declared
+            && !declared.contains(&*text)
+        {
+            let detail = format!("does not declare the value {}", excerpt(&text));
+            return Err(about(FormatErrorKind::BadValue, detail));
+        }
+        let cells = match self.kind {
+            Kind::Stated(NamedCells::Nominal) => NamedCells::Nominal,
+            kind => {
+                let doubt = match cell {
+                    Cell::Text(text) => ambiguous(text, decimal),
+                    _ => None,
+                };
+                if let Some(fault) = doubt {
+                    return Err(table.about(self.at, fault));
+                }
+                match kind {
+                    Kind::Stated(cells) => cells,
+                    Kind::Found(before, first) if before != found => {
+                        let fault = two_kinds(&text, (found, row), (before, first));
+                        return Err(table.about(self.at, fault));
+                    }
+                    Kind::Found(..) => found,
+                    Kind::Open => {
+                        self.kind = Kind::Found(found, row);
+                        found
+                    }
+                }
+            }
+        };
+        let Some(value) = cells.value(content) else {
+            return Err(self.not_of(cells, &text, table, options, row));
+        };
+        if cells != NamedCells::Nominal {
+            return Ok(Some((&own.name, value)));
+        }
+        self.word.clone_from(&self.prefix);
+        self.word += name(&text)?;
+        Ok(Some((&self.word, value)))
+    }
+
+    /// The fault of a cell that the stated kind of the column cannot hold.
+    fn not_of(
+        &self,
+        cells: NamedCells,
+        text: &[u8],
+        table: &TableColumns,
+        options: &Options,
+        row: u64,
+    ) -> Fault {
+        if options.table.encoding.is_some() {
+            let why = match cells {
+                NamedCells::Number => NoFeatures::NotANumber,
+                NamedCells::Boolean | NamedCells::Nominal => NoFeatures::Unknown,
+            };
+            return why.fault(&table.columns[self.at].name, row, text);
+        }
+        let (shown, cells) = (excerpt(text), one(cells));
+        let detail = format!(
+            "must hold {cells} in each cell, as `kinds=` says, but has {shown} in row {row}, which `missing_values=` \
+             can declare a missing cell"
+        );
+        table.about(self.at, Fault::new(FormatErrorKind::TableOption, detail))
+    }
+}
+
+/// The fault of a column with values of two kinds, which continues a sentence about it.
+pub(crate) fn two_kinds(
+    text: &[u8],
+    (found, row): (NamedCells, u64),
+    (before, first): (NamedCells, u64),
+) -> Fault {
+    let (found, before, shown) = (one(found), one(before), excerpt(text));
+    let detail = format!(
+        "has {found} in row {row}, {shown}, but {before} in row {first}; `kinds=` with the kind nominal reads every \
+         value as a word, and `missing_values=` reads some as missing cells"
+    );
+    Fault::new(FormatErrorKind::TableOption, detail)
+}
+
+fn one(cells: NamedCells) -> &'static str {
+    match cells {
+        NamedCells::Nominal => "a word",
+        NamedCells::Number => "a number",
+        NamedCells::Boolean => "a truth value",
+    }
+}

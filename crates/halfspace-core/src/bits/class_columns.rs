@@ -76,6 +76,19 @@ impl ClassColumns {
         Some(class)
     }
 
+    /// Adds columns with weights of 0 up to `n` columns.
+    ///
+    /// # Panics
+    /// Panics in the signed reading, which changes the weights of all columns.
+    pub fn grow(&mut self, n: usize) {
+        assert!(!self.is_signed, "the unsigned reading");
+        self.n = n;
+        match &mut self.cells {
+            Cells::Narrow(cells) => cells.grow(n),
+            Cells::Wide(cells) => cells.grow(n),
+        }
+    }
+
     /// Makes room for cells of this magnitude. Returns false if they need more than 32 bits.
     fn make_room(&mut self, magnitude: i64) -> bool {
         if let Cells::Narrow(cells) = &self.cells

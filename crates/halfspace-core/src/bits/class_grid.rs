@@ -45,6 +45,12 @@ impl<C: ClassCell, const LANES: usize> ClassGrid<C, LANES> {
         }
     }
 
+    /// Adds cells of 0 up to `n` columns.
+    pub(super) fn grow(&mut self, n: usize) {
+        let cells = n * self.groups;
+        self.cells.resize(cells, [C::default(); LANES]);
+    }
+
     /// The number of classes that have cells.
     pub(super) fn capacity(&self) -> usize {
         self.groups * LANES

@@ -100,6 +100,32 @@ impl IntegerColumn {
         self.n
     }
 
+    /// Adds columns with weights of 0 up to `n` columns. The time depends on the number of new ones only, except that
+    /// some calls copy all weights.
+    ///
+    /// # Panics
+    /// Panics if the weights have learnt in the signed reading, which changes the weights of all columns.
+    pub fn grow(&mut self, n: usize) {
+        self.n = n;
+        if let Cells::Narrow { .. } = self.cells {
+            self.list(0);
+        }
+        let offset = match &mut self.cells {
+            Cells::Zeros | Cells::Narrow { .. } => return,
+            Cells::Listed {
+                weights, offset, ..
+            } => {
+                weights.resize(n, 0);
+                *offset
+            }
+            Cells::Wide { weights, offset } => {
+                weights.resize(n, 0);
+                *offset
+            }
+        };
+        assert_eq!(offset, 0, "the unsigned reading");
+    }
+
     /// The weights in their order.
     pub fn weights(&self) -> Vec<i64> {
         match &self.cells {

@@ -76,4 +76,4 @@ pub use small_column::{SMALL_SUM_MAX, SmallColumn};
 pub use sparse::{SparseBlock, SparseMatrix, SparseRow};
 pub use tally::Tally;
 pub use vector::{BitVector, WORD_BITS, last_word_mask, ones_of, words_for};
-pub use weights::{add_selected, add_signed, listed_sum, selected_sum};
+pub use weights::{add_selected, add_signed, listed_sum, renumbered, selected_sum};

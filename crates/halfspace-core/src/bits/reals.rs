@@ -58,6 +58,12 @@ impl RealColumn {
         Self { n, padded: weights }
     }
 
+    /// Adds columns with weights of 0 up to `n` columns.
+    pub fn grow(&mut self, n: usize) {
+        self.n = n;
+        self.padded.resize(n.next_multiple_of(REAL_LANES), 0.0);
+    }
+
     /// The weights in their order.
     pub fn weights(&self) -> &[f64] {
         &self.padded[..self.n]

@@ -27,6 +27,14 @@ impl SmallColumn {
         (n <= NARROW_COLUMNS_MAX).then_some(Self { groups })
     }
 
+    /// Adds zeros up to `n` columns. `None` as for [`Self::new`].
+    #[must_use]
+    pub fn grown(mut self, n: usize) -> Option<Self> {
+        let groups = n.div_ceil(GROUP_COLUMNS);
+        self.groups.resize(groups, [[0; WIDTH]; WIDTH]);
+        (n <= NARROW_COLUMNS_MAX).then_some(self)
+    }
+
     /// Replaces the number of column `j`.
     #[inline]
     pub fn set(&mut self, j: usize, number: i16) {

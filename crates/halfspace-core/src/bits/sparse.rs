@@ -126,6 +126,12 @@ impl SparseMatrix {
         self
     }
 
+    /// Adds features up to `n` features, none of which is active in the rows.
+    pub fn grow(&mut self, n: usize) {
+        debug_assert!(n >= self.n, "more features");
+        self.n = n;
+    }
+
     /// Boolean rows as packed bits.
     ///
     /// # Panics

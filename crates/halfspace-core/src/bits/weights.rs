@@ -53,6 +53,19 @@ pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
+/// The same numbers in another order: `ids` has the new place of each.
+///
+/// # Panics
+/// Panics unless there is one place per number, and a number at each place.
+pub fn renumbered<N: Copy + Default>(numbers: &[N], ids: &[u32]) -> Vec<N> {
+    assert_eq!(numbers.len(), ids.len(), "a place per number");
+    let mut others = vec![N::default(); numbers.len()];
+    for (number, &id) in numbers.iter().zip(ids) {
+        others[id as usize] = *number;
+    }
+    others
+}
+
 multiversioned! {
     fn selected_sum_detected(weights: &[i64], row: &[u64]) -> i64 {
         multiversion::target::match_target! {

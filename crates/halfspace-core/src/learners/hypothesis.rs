@@ -52,6 +52,21 @@ impl Hypothesis {
         }
     }
 
+    /// The same hypothesis in another order of the features: `ids` has the new place of each. None if the hypothesis
+    /// cannot be over [features with names](Self::reads_names).
+    pub fn renumbered(&self, ids: &[u32]) -> Option<Self> {
+        if !self.reads_names() {
+            return None;
+        }
+        match self {
+            Self::Linear(weights) => Some(Self::Linear(weights.renumbered(ids))),
+            Self::Winnow(weights) => Some(Self::Winnow(weights.renumbered(ids))),
+            Self::KernelWinnow(weights) => Some(Self::KernelWinnow(weights.renumbered(ids))),
+            Self::Kernel(expansion) => Some(Self::Kernel(expansion.renumbered(ids))),
+            Self::BinaryWeights(_) | Self::Bounded(_) => None,
+        }
+    }
+
     /// Approximate number of words of work per decision.
     pub fn words_of_work(&self) -> u64 {
         match self {

@@ -53,6 +53,11 @@ impl Lockstep {
         is_assigned.then_some(self)
     }
 
+    /// Adds features with weights of 0 up to `n` features. The members read bits as 0 and 1.
+    pub fn grow(&mut self, n: usize) {
+        self.columns.grow(n);
+    }
+
     /// Replaces `scores` by the score of each member for a Boolean row, in units of the weights.
     pub fn scores(&mut self, block: &Block<'_>, row: usize, scores: &mut Vec<i64>) {
         let ids = active(block, row, &mut self.ids);

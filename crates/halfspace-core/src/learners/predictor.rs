@@ -76,6 +76,17 @@ impl Predictor {
         self.members()[0].n()
     }
 
+    /// See [`Hypothesis::renumbered`].
+    pub fn renumbered(&self, ids: &[u32]) -> Option<Self> {
+        match self {
+            Self::One(hypothesis) => hypothesis.renumbered(ids).map(Self::One),
+            Self::Committee(members) => {
+                let members = members.iter().map(|member| member.renumbered(ids));
+                members.collect::<Option<_>>().map(Self::Committee)
+            }
+        }
+    }
+
     /// Approximate number of words of work per decision.
     pub fn words_of_work(&self) -> u64 {
         self.members().iter().map(Hypothesis::words_of_work).sum()

@@ -153,14 +153,8 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
         },
     };
     check_multiclass(task)?;
+    check_names(task)?;
     let name = entry.name;
-    if task.names && entry.data.names.is_none() {
-        let detail = format!(
-            "{name} needs the number of features, and features with names have none; the list of learners says which \
-             ones take names"
-        );
-        return Err(TaskError::WrongData(detail));
-    }
     if real && !entry.data.real {
         return Err(TaskError::NotBoolean { learner: name });
     }
@@ -176,6 +170,19 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
         return Err(TaskError::WrongData(detail));
     }
     Ok(())
+}
+
+/// Checks that the learner takes features with names, if they have any.
+pub(crate) fn check_names(task: &Task) -> Result<(), TaskError> {
+    if !task.names || task.entry.data.names.is_some() {
+        return Ok(());
+    }
+    let name = task.entry.name;
+    let detail = format!(
+        "{name} needs the number of features, and features with names have none; the list of learners says which ones \
+         take names"
+    );
+    Err(TaskError::WrongData(detail))
 }
 
 /// Checks that only more than two classes are learnt jointly.

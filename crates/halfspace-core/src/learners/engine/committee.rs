@@ -296,6 +296,20 @@ impl Rule for Committee {
         Err("each class has a hypothesis of its own to start from".to_owned())
     }
 
+    fn grow(&mut self, n: usize) -> Result<(), String> {
+        // All members are alike, so the first one refuses for all.
+        for member in &mut self.members {
+            member.rule.grow(n)?;
+        }
+        if let Some(joining) = &mut self.joining {
+            joining.grow(n)?;
+        }
+        if let Some(lockstep) = self.lockstep.as_mut().and_then(Option::as_mut) {
+            lockstep.grow(n);
+        }
+        Ok(())
+    }
+
     fn next_pass(&mut self, random: &mut Generator) {
         let members = self.members.iter_mut();
         members.for_each(|member| member.rule.next_pass(random));

@@ -41,6 +41,8 @@ pub struct Joining {
     /// The next member, which hears of all examples so that its average is over all of them.
     pub(super) next: Member,
     build: Box<dyn Fn() -> Box<dyn Rule> + Send>,
+    /// The number of features, if it has grown.
+    grown: Option<usize>,
     /// The number of members at the end of the run. Those of classes that it never saw have their first hypothesis.
     pub(super) classes: usize,
 }
@@ -56,13 +58,24 @@ impl Joining {
         Self {
             next: Member::new(first, 0),
             build,
+            grown: None,
             classes,
         }
+    }
+
+    /// Adds features to all members that are to join: see [`Rule::grow`].
+    pub(super) fn grow(&mut self, n: usize) -> Result<(), String> {
+        self.next.rule.grow(n)?;
+        self.grown = Some(n);
+        Ok(())
     }
 
     /// The next member, after `presented` examples, of which those before row `heard` are in the present block.
     pub(super) fn next(&mut self, presented: u64, heard: usize) -> Member {
         let mut after = Member::new((self.build)(), heard);
+        if let Some(n) = self.grown {
+            after.rule.grow(n).expect("as the first");
+        }
         // The limit of a member without weights is that of all others.
         let _ = after.rule().map(|rule| rule.presented(presented));
         mem::replace(&mut self.next, after)

@@ -71,6 +71,15 @@ pub trait Rule: Send {
         self.predictor().mistakes(block, stop)
     }
 
+    /// Adds features up to `n` features, each with the first weight of the learner. The time per new feature is
+    /// constant on average.
+    ///
+    /// # Errors
+    /// Why the rule cannot have so many. Nothing changes then.
+    fn grow(&mut self, _n: usize) -> Result<(), String> {
+        Err("the learner needs a fixed number of features".to_owned())
+    }
+
     /// Receives the number of errors of the present hypothesis after it was evaluated on the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::check::{check_data, check_multiclass};
+use crate::learners::engine::check::{check_data, check_multiclass, check_names};
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::recurrences::Recurrences;
@@ -36,7 +36,7 @@ const UNDECLARED: &str = "the examples are not declared fresh and independent (a
 pub struct SessionPlan {
     /// Learner, parameters, seed and stop conditions.
     pub task: Task,
-    /// Features per example.
+    /// Features per example. If they have names, new ones are added to these.
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
@@ -95,6 +95,8 @@ pub enum LearnError {
 /// A session under way.
 pub struct Session {
     plan: SessionPlan,
+    /// The number of features, those with new names included.
+    n: usize,
     rule: Box<dyn Rule>,
     course: RunState,
     run_length: u64,
@@ -138,6 +140,7 @@ impl Session {
             end: None,
             recurrences: Recurrences::default(),
             refuted: None,
+            n: plan.n,
             plan,
         })
     }
@@ -151,6 +154,10 @@ impl Session {
         let mut reader = SnapshotReader::new(snapshot);
         if reader.number()? != VERSION {
             return Err(SnapshotError);
+        }
+        if session.plan.task.names {
+            let n = usize::try_from(reader.number()?).map_err(|_| SnapshotError)?;
+            session.grow(n).map_err(|_| SnapshotError)?;
         }
         let course = &mut session.course;
         course.read_counts(&mut reader)?;
@@ -185,6 +192,9 @@ impl Session {
     pub fn snapshot(&mut self) -> Vec<u8> {
         let mut writer = SnapshotWriter::default();
         writer.number(VERSION);
+        if self.plan.task.names {
+            writer.number(self.n as u64);
+        }
         self.course.write_counts(&mut writer);
         writer.number(self.run_length);
         match &self.end {
@@ -209,11 +219,16 @@ impl Session {
 
     /// Learns until the examples or the session end. Returns an answer for each learnt example.
     ///
+    /// If features have names, the session has all those of `data` afterwards, even if it ended before.
+    ///
     /// # Errors
     /// If an example does not fit, none is learnt. If `run` was told to stop, the session is unusable.
     pub fn learn(&mut self, data: &Data, run: &Run) -> Result<Vec<Answered>, LearnError> {
         if let Err(error) = self.check_examples(data) {
             return Err(self.first_unfit(data, error));
+        }
+        if let Err(error) = self.grow(data.n()) {
+            return Err(LearnError::Unfit { example: 0, error });
         }
         let mut sample = Presented::new(data, self.plan.task.entry.presentation);
         let mut learnt = 0;
@@ -256,6 +271,15 @@ impl Session {
         Ok(answers)
     }
 
+    /// Adds features up to `n` features, each with the first weight of the learner.
+    fn grow(&mut self, n: usize) -> Result<(), TaskError> {
+        if n > self.n {
+            self.rule.grow(n).map_err(TaskError::WrongData)?;
+            self.n = n;
+        }
+        Ok(())
+    }
+
     /// Compares newly learnt examples with earlier ones while a claim may rest on their sampling.
     fn compare(&mut self, data: &Data, rows: Range<usize>) {
         let Some(sampling) = self.plan.assume.and_then(Assume::sampling) else {
@@ -293,8 +317,12 @@ impl Session {
     /// The first condition that does not hold.
     pub fn check_examples(&self, data: &Data) -> Result<(), TaskError> {
         let Self { plan, .. } = self;
-        if data.n() != plan.n {
-            let (n, own) = (data.n(), plan.n);
+        let is_fit = match plan.task.names {
+            true => data.n() >= self.n,
+            false => data.n() == self.n,
+        };
+        if !is_fit {
+            let (n, own) = (data.n(), self.n);
             let detail = format!("the examples have {n} features, but the session has n = {own}");
             return Err(TaskError::WrongData(detail));
         }
@@ -325,6 +353,11 @@ impl Session {
 
     pub fn plan(&self) -> &SessionPlan {
         &self.plan
+    }
+
+    /// The number of features, those with new names included.
+    pub fn n(&self) -> usize {
+        self.n
     }
 
     /// The present hypothesis. None before the first example of open classes.
@@ -431,6 +464,8 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         return Err(TaskError::NotBoolean { learner: name });
     }
     check_multiclass(&plan.task)?;
+    check_names(&plan.task)?;
+    plan.task.check_active_max().map_err(TaskError::Parameter)?;
     let wrong_stop = |field, detail: &str| {
         let detail = detail.to_owned();
         Err(TaskError::WrongStop { field, detail })
@@ -450,6 +485,7 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
     }
     let fits = match plan.assume {
         None | Some(Assume::Independent) => true,
+        _ if plan.task.names => false,
         Some(Assume::Uniform) => entry.data.labelled && !plan.real,
         Some(Assume::UniformPositive | Assume::Reflected) => entry.data.half_space,
     };

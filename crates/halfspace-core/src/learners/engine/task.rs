@@ -108,11 +108,28 @@ impl Task {
         Ok(())
     }
 
-    /// Whether the active features of the examples must be counted before the run, because a threshold follows from
-    /// them.
-    pub(crate) fn needs_active_max(&self) -> bool {
+    /// Whether the largest number of active features in an example must be known before the run, because a threshold
+    /// follows from it.
+    pub fn needs_active_max(&self) -> bool {
         let mut parameters = self.entry.parameters.iter();
         self.names && self.active_max.is_none() && parameters.any(|one| one.name == THRESHOLD)
+    }
+
+    /// Checks that a threshold is known where nobody can count the active features of the examples before the run.
+    ///
+    /// # Errors
+    /// The default of the threshold follows from a number that is not declared.
+    pub(crate) fn check_active_max(&self) -> Result<(), ParameterError> {
+        if !self.needs_active_max() || self.parameters.decimal(THRESHOLD).is_some() {
+            return Ok(());
+        }
+        let detail = "the default follows from the largest number of names that an example will have; declare it as \
+                      `active` beside the vocabulary, or set this parameter";
+        Err(ParameterError {
+            name: THRESHOLD.to_owned(),
+            detail: detail.to_owned(),
+            unknown: false,
+        })
     }
 
     /// The requested rule. An error alone asks for `pac`.

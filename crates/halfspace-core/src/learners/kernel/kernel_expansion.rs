@@ -49,6 +49,8 @@ pub struct KernelExpansion {
     positives: Vec<u64>,
     /// The characters of the document.
     characters: usize,
+    /// The largest number of ones of a support vector.
+    longest: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -101,7 +103,46 @@ impl KernelExpansion {
             kernel,
             positives: Vec::new(),
             characters: 0,
+            longest: 0,
         }
+    }
+
+    /// Adds features up to `n` features, which are 0 in all support vectors.
+    ///
+    /// # Errors
+    /// The values of the kernel would take too much memory, or features that are 0 count.
+    pub fn grow(&mut self, n: usize) -> Result<(), String> {
+        let (conjunctions, max_literals) = (self.kernel.conjunctions(), self.kernel.max_literals());
+        let kernel = Kernel::new(n, conjunctions, max_literals);
+        let kernel = kernel.map_err(|error| error.to_string())?;
+        match &mut self.support {
+            Support::Listed(own) => own.grow(n),
+            Support::Packed(rows) if rows.rows() == 0 => *rows = BitMatrix::new(n),
+            Support::Packed(_) => return Err("packed support vectors have a fixed n".to_owned()),
+        }
+        // Once a document lists the ones of every vector, n does not change its length.
+        if !block::lists_ones(self.kernel.n(), self.longest) {
+            let mut words = Vec::new();
+            let all = 0..self.len();
+            let all = all.map(|index| self.row(index, &mut words).count_ones());
+            self.characters = all.map(|ones| characters(n, ones)).sum();
+        }
+        self.kernel = kernel;
+        Ok(())
+    }
+
+    /// The same list in another order of the features: `ids` has the new place of each.
+    #[must_use]
+    pub fn renumbered(&self, ids: &[u32]) -> Self {
+        let (mut other, mut words) = (Self::new(self.kernel.clone()), Vec::new());
+        for index in 0..self.len() {
+            let ones = self.row(index, &mut words).ones();
+            let mut ones: Vec<u32> = ones.map(|one| ids[one]).collect();
+            ones.sort_unstable();
+            let added = other.push(RowBits::Listed(&ones), self.is_positive(index));
+            added.expect("as many as in a list within its limits");
+        }
+        other
     }
 
     /// Bytes that the expansion may grow to with `vectors` support vectors. `ones` is the average number of active
@@ -201,11 +242,13 @@ impl KernelExpansion {
         if index >= SUPPORT_MAX {
             return Err(SupportLimit::Vectors);
         }
-        let own = block::characters(n, example.count_ones()) + CHARACTERS_BESIDE;
+        let ones = example.count_ones();
+        let own = characters(n, ones);
         if self.characters + own > CHARACTERS_MAX {
             return Err(SupportLimit::Characters);
         }
         self.characters += own;
+        self.longest = self.longest.max(ones);
         let is_monotone = self.kernel.conjunctions() == Conjunctions::Monotone;
         if self.is_empty() && is_monotone && matches!(example, RowBits::Listed(_)) {
             self.support = Support::Listed(ListedSupport::new(n));
@@ -350,6 +393,11 @@ impl KernelExpansion {
         }
         mask
     }
+}
+
+/// The characters of a support vector of so many ones in a document.
+fn characters(n: usize, ones: usize) -> usize {
+    block::characters(n, ones) + CHARACTERS_BESIDE
 }
 
 /// Memory for scoring one example.

@@ -197,6 +197,10 @@ impl Rule for KernelPerceptron {
         Ok(())
     }
 
+    fn grow(&mut self, n: usize) -> Result<(), String> {
+        self.expansion.grow(n)
+    }
+
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         let rows = 0..block.rows();
         self.scores

@@ -219,6 +219,11 @@ impl Rule for KernelWinnow {
         Ok(())
     }
 
+    fn grow(&mut self, n: usize) -> Result<(), String> {
+        self.weights.grow(n);
+        Ok(())
+    }
+
     fn predictor(&self) -> Predictor {
         Hypothesis::KernelWinnow(self.weights.without_cancelled()).into()
     }

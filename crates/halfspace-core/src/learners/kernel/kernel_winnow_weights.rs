@@ -11,7 +11,7 @@ use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::sample::block::{Block, RowBits, characters};
+use crate::learners::sample::block::{Block, RowBits, characters, lists_ones};
 
 /// The largest number of active features in an example, whose cube takes 64 MiB. After the projection of the support,
 /// the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
@@ -54,6 +54,8 @@ pub struct KernelWinnowWeights {
     having: HashMap<u32, Having>,
     /// The characters of the examples in a document.
     characters: usize,
+    /// The largest number of active features of an example.
+    longest: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,7 +113,32 @@ impl KernelWinnowWeights {
             places: HashMap::new(),
             having: HashMap::new(),
             characters: 0,
+            longest: 0,
         }
+    }
+
+    /// Adds features up to `n` features, whose conjunctions have the weight 1.
+    pub fn grow(&mut self, n: usize) {
+        // Once a document lists the features of every example, n does not change its length.
+        if !lists_ones(self.n, self.longest) {
+            let all = self.support.iter();
+            let all = all.map(|example| characters(n, example.active.len()));
+            self.characters = all.sum();
+        }
+        self.n = n;
+    }
+
+    /// The same weights in another order of the features: `ids` has the new place of each.
+    #[must_use]
+    pub fn renumbered(&self, ids: &[u32]) -> Self {
+        let mut weights = Self::new(self.base, self.theta.clone(), self.n, self.active_max);
+        for SupportExample { active, net } in &self.support {
+            let mut active: Vec<u32> = active.iter().map(|&id| ids[id as usize]).collect();
+            active.sort_unstable();
+            let added = weights.add(&active, *net);
+            added.expect("as many as in a support within its bounds");
+        }
+        weights
     }
 
     /// Features per example.
@@ -212,6 +239,7 @@ impl KernelWinnowWeights {
             return Err(SupportFull::Examples);
         }
         self.characters += own;
+        self.longest = self.longest.max(active.len());
         let place = self.support.len() as u32;
         let active = active.to_vec();
         for &feature in &active {

@@ -42,6 +42,11 @@ impl ListedSupport {
         &self.rows
     }
 
+    /// Adds features up to `n` features, which are 0 in all support vectors.
+    pub(super) fn grow(&mut self, n: usize) {
+        self.rows.grow(n);
+    }
+
     /// Adds a support vector, given by the places of its ones.
     pub(super) fn push(&mut self, ones: &[u32]) {
         let place = self.rows.rows() as u32;

@@ -239,6 +239,11 @@ impl Rule for AveragedPerceptron {
         Ok(())
     }
 
+    fn grow(&mut self, n: usize) -> Result<(), String> {
+        self.early.grow(n);
+        self.perceptron.grow(n)
+    }
+
     fn predictor(&self) -> Predictor {
         self.mean().into()
     }

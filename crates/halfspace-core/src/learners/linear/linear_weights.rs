@@ -241,6 +241,32 @@ impl LinearWeights {
         }
     }
 
+    /// Adds features with weights of 0 up to `n` features.
+    ///
+    /// # Panics
+    /// Panics if integer weights have learnt in the signed reading.
+    pub fn grow(&mut self, n: usize) {
+        match self {
+            Self::Integer(own) => own.weights.grow(n),
+            Self::Real(own) => own.weights.grow(n),
+        }
+    }
+
+    /// The same weights in another order of the features: see [`bits::renumbered`].
+    #[must_use]
+    pub fn renumbered(&self, ids: &[u32]) -> Self {
+        match self {
+            Self::Integer(own) => Self::Integer(IntegerWeights {
+                weights: IntegerColumn::new(bits::renumbered(&own.weights(), ids)),
+                ..*own
+            }),
+            Self::Real(own) => Self::Real(RealWeights {
+                weights: RealColumn::new(bits::renumbered(own.weights(), ids)),
+                ..*own
+            }),
+        }
+    }
+
     /// Writes the weights and the bias, if any, as the bits of their numbers.
     pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
         match self {

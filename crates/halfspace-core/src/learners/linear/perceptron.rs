@@ -371,6 +371,11 @@ impl Rule for Perceptron {
         Ok(())
     }
 
+    fn grow(&mut self, n: usize) -> Result<(), String> {
+        self.weights.grow(n);
+        Ok(())
+    }
+
     fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
         self.weights.mistakes(block)
     }

@@ -303,6 +303,13 @@ impl Rule for Winnow {
         Ok(())
     }
 
+    fn grow(&mut self, n: usize) -> Result<(), String> {
+        if self.weights.grow(n) {
+            self.table = self.weights.table();
+        }
+        Ok(())
+    }
+
     fn predictor(&self) -> Predictor {
         Hypothesis::Winnow(self.weights.clone()).into()
     }

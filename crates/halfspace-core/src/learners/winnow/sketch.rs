@@ -37,6 +37,14 @@ impl Sketch {
         Some(sketch)
     }
 
+    /// The sketch with the further features `new`, each of so many units. None if there are too many.
+    pub(super) fn grown(self, new: Range<usize>, units: i64) -> Option<Self> {
+        let column = self.column.grown(new.end)?;
+        let mut sketch = Self { column, ..self };
+        new.for_each(|feature| sketch.set(feature, units));
+        Some(sketch)
+    }
+
     /// Replaces the power of a feature.
     #[inline]
     pub(super) fn set(&mut self, feature: usize, units: i64) {

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::bits;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{self, PowerScale, PowerTable, Rounded};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
@@ -99,6 +100,38 @@ impl WinnowWeights {
             differences: pairs.map(|(own, complement)| own - complement).collect(),
             total: complements.iter().sum(),
         })
+    }
+
+    /// Adds features with weights of 1 up to `n` features. Returns whether the powers have another scale now, so that
+    /// the tables of [`Self::table`] must be made again.
+    ///
+    /// # Panics
+    /// Panics if complements are features too.
+    pub fn grow(&mut self, n: usize) -> bool {
+        assert!(!self.has_complements(), "no complements");
+        let (old, scale) = (self.n, PowerScale::new(self.base, &self.theta, n));
+        self.exponents.resize(n, 0);
+        if scale != self.scale {
+            let exponents = std::mem::take(&mut self.exponents);
+            *self = Self::new(self.base, self.theta.clone(), n, exponents);
+            return true;
+        }
+        self.n = n;
+        self.units.resize(n, self.first.units);
+        self.inexact += if self.first.is_exact { 0 } else { n - old };
+        let sketch = self.sketch.take();
+        self.sketch = sketch.and_then(|own| own.grown(old..n, self.first.units));
+        false
+    }
+
+    /// The same weights in another order of the features: see [`bits::renumbered`].
+    ///
+    /// # Panics
+    /// Panics if complements are features too.
+    #[must_use]
+    pub fn renumbered(&self, ids: &[u32]) -> Self {
+        let exponents = bits::renumbered(&self.exponents, ids);
+        Self::new(self.base, self.theta.clone(), self.n, exponents)
     }
 
     /// Features per example, without complements.

@@ -173,7 +173,8 @@ CREATE TABLE sessions (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     owner           TEXT COLLATE "C" NOT NULL,
     learner         TEXT NOT NULL,
-    n               BIGINT NOT NULL CHECK (n >= 1),
+    -- 0 if features have names.
+    n               BIGINT NOT NULL CHECK (n >= 0),
     position        BIGINT NOT NULL CHECK (position >= 0),
     created_at      BIGINT NOT NULL,
     bytes           BIGINT NOT NULL DEFAULT 0,

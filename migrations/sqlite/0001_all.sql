@@ -190,7 +190,8 @@ CREATE TABLE sessions (
     id              TEXT    NOT NULL PRIMARY KEY,
     owner           TEXT    NOT NULL,
     learner         TEXT    NOT NULL,
-    n               INTEGER NOT NULL CHECK (n >= 1),
+    -- 0 if features have names.
+    n               INTEGER NOT NULL CHECK (n >= 0),
     -- Examples learnt. Every write is fenced by it.
     position        INTEGER NOT NULL CHECK (position >= 0),
     created_at      INTEGER NOT NULL,

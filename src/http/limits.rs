@@ -12,7 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::records::schedule::ANSWER_SECONDS_DEFAULT;
-use crate::records::session::MODEL_ENTRIES_MAX;
+use crate::records::session::{MODEL_ENTRIES_MAX, SESSION_NAMES_MAX};
 use crate::storage::{Quotas, Usage};
 
 /// The largest value of a limit. Twice this value still fits in 64 bits.
@@ -317,6 +317,11 @@ pub struct Limits {
     /// A session of more weights would not fit the documents of its hypothesis.
     #[arg(skip = MODEL_ENTRIES_MAX)]
     pub model_entries_max: u64,
+    /// Names of features of a session with an open vocabulary.
+    ///
+    /// The session writes all of them to disk again and again, each with its weights.
+    #[arg(skip = SESSION_NAMES_MAX)]
+    pub session_names_max: u64,
     /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
     /// available.
     ///

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_formats::{
     Classes, FirstIndex, LabelEncoding, LabelRule, Parsed, Recoding, TableEncoding, Vocabulary,
 };
@@ -127,6 +128,31 @@ impl Names {
         }
     }
 
+    /// The names of an open vocabulary, to add others. A copy is made if others use them meanwhile.
+    pub fn vocabulary_mut(&mut self) -> Option<&mut Vocabulary> {
+        match &mut self.features {
+            Some(FeatureNames::Open(vocabulary)) => {
+                Some(Arc::make_mut(vocabulary.get_or_insert_default()))
+            }
+            Some(FeatureNames::Listed(_)) | None => None,
+        }
+    }
+
+    /// The names of an open vocabulary in the order of their bytes, and a hypothesis with its features in this order.
+    /// Other names and their hypothesis stay as they are.
+    #[must_use]
+    pub fn in_order(self, predictor: Predictor) -> (Self, Predictor) {
+        let Some(vocabulary) = self.vocabulary().filter(|own| !own.is_empty()) else {
+            return (self, predictor);
+        };
+        let (sorted, ids) = vocabulary.sorted();
+        let Some(predictor) = predictor.renumbered(ids.ids()) else {
+            return (self, predictor);
+        };
+        let features = Some(FeatureNames::Open(Some(Arc::new(sorted))));
+        (Self { features, ..self }, predictor)
+    }
+
     /// Whether examples are sets of names, which may be new in any example.
     pub fn vocabulary_kind(&self) -> VocabularyKind {
         match &self.features {
@@ -202,6 +228,14 @@ impl Names {
             None => &plain,
         };
         own.recoding(given, |code| occurs.get(code as usize) == Some(&true))
+    }
+
+    /// An open vocabulary without any name yet.
+    pub fn of_vocabulary() -> Self {
+        Self {
+            features: Some(FeatureNames::Open(None)),
+            ..Self::default()
+        }
     }
 
     /// The names of these classes alone.

@@ -6,7 +6,7 @@ use halfspace_core::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow, words_
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use halfspace_formats::{Assume, Classes, LabelRule, RowsKind};
+use halfspace_formats::{Assume, Classes, LabelRule, RowsKind, Vocabulary};
 
 use super::id::SessionId;
 use super::names::Names;
@@ -31,13 +31,33 @@ pub fn check_entries(classes: usize, n: u64) -> Result<(), String> {
     }
 }
 
+/// The most names of features of a session.
+pub const SESSION_NAMES_MAX: u64 = 1 << 22;
+
+/// Checks that a session may know so many names.
+///
+/// # Errors
+/// Too many names, with the limit.
+pub fn check_names(names: u64) -> Result<(), String> {
+    match names > SESSION_NAMES_MAX {
+        false => Ok(()),
+        true => Err(format!(
+            "with these examples the session would know {names} names, more than session_names_max: \
+             {SESSION_NAMES_MAX}"
+        )),
+    }
+}
+
 /// The request of a session. With the examples, it suffices to repeat the training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {
     /// The learner and its parameters.
     pub learner: LearnerSpec,
-    /// Number of features.
+    /// Number of features. With an open vocabulary, the number of names so far, which the counts of the session hold.
     pub n: u64,
+    /// The largest number of names of an example, as the client declares it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<u64>,
     /// The names of features and classes, and the encoding of raw rows.
     #[serde(default)]
     pub names: Names,
@@ -83,6 +103,9 @@ pub struct SessionTally {
     /// The classes that the examples named, if they were labelled and the request of the session named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
+    /// The number of names of features, if the vocabulary is open. The names themselves are part of the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<u64>,
 }
 
 impl SessionTally {
@@ -93,6 +116,7 @@ impl SessionTally {
         terminated: false,
         written_at: None,
         classes: None,
+        names: None,
     };
 }
 
@@ -164,13 +188,15 @@ const SPARSE: u8 = 8;
 const PLANES_SHIFT: u32 = 4;
 
 /// Packs the first `rows` examples of some data as bytes, with the digest of all data of the request, if it is kept.
+/// `names` are the names that are new with the examples, as [`Vocabulary::bytes_from`] gives them, for a session with an
+/// open vocabulary.
 ///
-/// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), the
-/// class codes (1 bit each in each plane) and the rows. Dense rows are bits in bytes, or doubles. A sparse row is the
+/// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), with
+/// an open vocabulary the length of the new names (4 bytes) and the names, the class codes (1 bit each in each plane) and the rows. Dense rows are bits in bytes, or doubles. A sparse row is the
 /// number of its active features, their indices (4 bytes each), and their values as doubles unless the rows are
 /// Boolean. All numbers are little-endian.
 #[must_use]
-pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
+pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>, names: Option<&[u8]>) -> Vec<u8> {
     let codes = match data.labels() {
         Labels::Labelled(codes) => Some(codes),
         Labels::HalfSpace | Labels::Unlabelled => None,
@@ -190,6 +216,9 @@ pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     let mut bytes = vec![kind | (planes.saturating_sub(1) as u8) << PLANES_SHIFT];
     bytes.extend_from_slice(&(rows as u32).to_le_bytes());
     bytes.extend(sent.into_iter().flatten());
+    if let Some(names) = names {
+        push_part(&mut bytes, names);
+    }
     for plane in 0..planes {
         let mut kept = BitVector::zeros(rows);
         let code = |row| codes.map_or(0, |codes| codes.get(row));
@@ -212,6 +241,20 @@ pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     bytes
 }
 
+/// Appends a part of some bytes with its length.
+pub fn push_part(bytes: &mut Vec<u8>, part: &[u8]) {
+    bytes.extend((part.len() as u32).to_le_bytes());
+    bytes.extend(part);
+}
+
+/// Takes a part that [`push_part`] appended; `None` if there is none.
+pub fn take_part<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (part, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *bytes = rest;
+    Some(part)
+}
+
 fn push_reals(bytes: &mut Vec<u8>, values: &[f64]) {
     bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
@@ -229,9 +272,13 @@ fn push_bits(bytes: &mut Vec<u8>, bits: &BitVector) {
 }
 
 /// The examples that [`pack`] packed, for rows of `n` features, and the digest stored with them; `None` if the bytes
-/// are not packed examples.
+/// are not packed examples. The names of the examples are added to an open vocabulary, which then gives their n.
 #[must_use]
-pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
+pub fn unpack(
+    n: usize,
+    vocabulary: Option<&mut Vocabulary>,
+    bytes: &[u8],
+) -> Option<(Data, Option<SentDigest>)> {
     let (&kind, rest) = bytes.split_first()?;
     let (rows, mut rest) = rest.split_first_chunk()?;
     let rows = u32::from_le_bytes(*rows) as usize;
@@ -245,6 +292,13 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
             let (sent, after) = rest.split_first_chunk()?;
             rest = after;
             Some(*sent)
+        }
+    };
+    let n = match vocabulary {
+        None => n,
+        Some(vocabulary) => {
+            vocabulary.add_bytes(take_part(&mut rest)?)?;
+            vocabulary.len()
         }
     };
     let labels = match kind & LABELLED {
@@ -366,15 +420,36 @@ mod tests {
                 ] {
                     let data = Data::new(features.clone(), labels);
                     for sent in [None, Some([7; 32])] {
-                        let bytes = pack(&data, rows, sent.as_ref());
-                        assert_eq!(unpack(n, &bytes), Some((data.clone(), sent)));
-                        assert_eq!(unpack(n, &bytes[..bytes.len() - 1]), None);
+                        let bytes = pack(&data, rows, sent.as_ref(), None);
+                        assert_eq!(unpack(n, None, &bytes), Some((data.clone(), sent)));
+                        assert_eq!(unpack(n, None, &bytes[..bytes.len() - 1]), None);
                     }
-                    let (first, _) = unpack(n, &pack(&data, 1, None)).expect("one row");
+                    let (first, _) = unpack(n, None, &pack(&data, 1, None, None)).expect("one row");
                     assert_eq!(first.examples(), 1);
                 }
             }
         }
-        assert_eq!(unpack(3, &[]), None);
+        assert_eq!(unpack(3, None, &[]), None);
+    }
+
+    #[test]
+    fn packed_examples_bring_their_new_names() {
+        let all = Vocabulary::of_names(["b", "a", "\u{e9}"]).expect("names");
+        let mut rows = SparseMatrix::new(3, false);
+        rows.push_row(SparseRow {
+            ids: &[0, 2],
+            values: None,
+        });
+        let labels = Labels::of_signs(BitVector::zeros(1));
+        let data = Data::new(Features::Sparse(rows), labels);
+        let bytes = pack(&data, 1, None, Some(&all.bytes_from(1)));
+        let mut own = Vocabulary::of_names(["b"]).expect("a name");
+        assert_eq!(unpack(0, Some(&mut own), &bytes), Some((data, None)));
+        assert_eq!(own, all);
+        // They are new once only.
+        assert_eq!(unpack(0, Some(&mut own), &bytes), None);
+        // Without the other names, the row has a feature that nobody named.
+        let mut none = Vocabulary::default();
+        assert_eq!(unpack(0, Some(&mut none), &bytes), None);
     }
 }

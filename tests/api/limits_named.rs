@@ -1,5 +1,7 @@
 //! Every limit of `GET /v1/limits` is exceeded once, and the refusal names it, as `docs/reference/limits.md` promises.
 
+use std::fmt::Write as _;
+
 use axum::body::Body;
 use futures_util::{StreamExt, stream};
 use halfspace::http::ConnectionUse;
@@ -71,6 +73,15 @@ async fn too_large(limit: &str) -> Option<Answer> {
             let lines = (0..17).map(|class| format!("c{class} {}:1\n", class + 1));
             let body: String = lines.collect();
             service.post_as(&path, LIBSVM, body).await
+        }
+        "session_names_max" => {
+            let service = Service::start().await;
+            let asked = json!({"learner": {"name": "perceptron"}, "vocabulary": "open"});
+            let opened = service.post_json("/v1/sessions", &asked).await.expect(201);
+            let path = format!("/v1/sessions/{}/examples", opened.id());
+            let mut line = "1".to_owned();
+            (0..=1 << 22).for_each(|name| write!(line, " {name:x}").unwrap());
+            service.post_as(&path, LIBSVM, line).await
         }
         "names_max" => {
             let service = with(|limits| limits.names_max = 2).await;

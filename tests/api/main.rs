@@ -64,6 +64,7 @@ mod serve;
 )]
 mod service;
 mod session_attacks;
+mod session_names;
 mod session_streams;
 mod sessions;
 mod several_jobs;

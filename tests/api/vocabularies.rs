@@ -13,10 +13,10 @@ use crate::service::{Service, program};
 const NDJSON: &str = "application/x-ndjson";
 
 /// An example: its names, and its class.
-type Example = (BTreeSet<String>, &'static str);
+pub type Example = (BTreeSet<String>, &'static str);
 
 /// Examples of three classes with few of many names. The first names tell the classes apart.
-fn examples(seed: u64, count: usize) -> Vec<Example> {
+pub fn examples(seed: u64, count: usize) -> Vec<Example> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let one = |row: usize| {
         let class = if row < 3 {
@@ -34,7 +34,7 @@ fn examples(seed: u64, count: usize) -> Vec<Example> {
 }
 
 /// The lines of NDJSON, with names in the order of their bytes or against it.
-fn ndjson(examples: &[Example], is_reversed: bool) -> String {
+pub fn ndjson(examples: &[Example], is_reversed: bool) -> String {
     let line = |(names, class): &Example| {
         let mut names: Vec<&String> = names.iter().collect();
         if is_reversed {

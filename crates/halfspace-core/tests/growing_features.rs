@@ -9,7 +9,7 @@ use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
-use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
+use halfspace_core::learners::engine::session::{Answered, LearnError, Session, SessionPlan};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::classes::{ClassCodes, planes_for};
@@ -74,10 +74,7 @@ impl Examples {
         let entries = self.rows[..end].iter().flatten();
         let n = entries.map(|(number, _)| number + 1).max();
         let classes = self.codes[..end].iter().map(|code| code + 1).max();
-        (
-            n.unwrap_or(0).max(1) as usize,
-            classes.unwrap_or(0) as usize,
-        )
+        (n.unwrap_or(0) as usize, classes.unwrap_or(0) as usize)
     }
 
     /// Some rows, as a service that knows only `n` features reads them.
@@ -155,8 +152,14 @@ fn learners() -> Vec<(&'static str, Value, bool)> {
     ]
 }
 
-/// Whichever way the examples come, and wherever the session is restored, it is the session that knew all names from
-/// the beginning, bit for bit; and the training, whose names are all known.
+/// The number of names that were new in their examples.
+fn unseen(answers: &[Answered]) -> usize {
+    let new = answers.iter().map(|answer| answer.unseen.expect("names"));
+    new.sum::<u32>() as usize
+}
+
+/// Whichever way the examples come, and wherever the session is restored, it is the session that got them
+/// at once, bit for bit; and the training, whose names are all known.
 #[test]
 fn grown_session_equals_one_that_knew_all_features() {
     let random = &mut StdRng::seed_from_u64(7);
@@ -180,13 +183,13 @@ fn grown_session_equals_one_that_knew_all_features() {
             }
             let plan = SessionPlan {
                 task: own,
-                n: 1,
+                n: 0,
                 real: examples.is_real,
                 assume: None,
             };
             let planes = if is_open { known } else { classes };
-            let mut whole = Session::new(SessionPlan { n, ..plan.clone() }).expect("a session");
-            let data = examples.data(0..count, n, planes);
+            let mut whole = Session::new(plan.clone()).expect("a session");
+            let data = examples.data(0..count, n.max(1), planes);
             let expected = whole.learn(&data, &Run::default()).expect("learnt");
             let (mut session, mut answers, mut first) =
                 (Session::new(plan.clone()).expect("one"), Vec::new(), 0);
@@ -199,6 +202,7 @@ fn grown_session_equals_one_that_knew_all_features() {
                 let part = examples.data(first..end, n, if is_open { known } else { classes });
                 answers.extend(session.learn(&part, &Run::default()).expect("learnt"));
                 assert_eq!(session.n(), n);
+                assert_eq!(unseen(&answers), n);
                 if random.random_bool(0.3) {
                     let snapshot = session.snapshot();
                     session = Session::restore(plan.clone(), &snapshot).expect("a snapshot");
@@ -240,7 +244,7 @@ fn renumbered_hypothesis_decides_alike() {
         let (n, classes) = examples.known(200);
         let plan = SessionPlan {
             task: task(learner, &params, classes, false),
-            n: 1,
+            n: 0,
             real: false,
             assume: None,
         };
@@ -295,7 +299,7 @@ fn errors(predictor: &halfspace_core::learners::predictor::Predictor, data: &Dat
 fn session_over_names_refuses_what_needs_their_number() {
     let plan = |task| SessionPlan {
         task,
-        n: 1,
+        n: 0,
         real: false,
         assume: None,
     };
@@ -341,7 +345,7 @@ fn session_stays_as_it_was_when_the_rule_cannot_grow() {
             2,
             false,
         ),
-        n: 1,
+        n: 0,
         real: false,
         assume: None,
     };

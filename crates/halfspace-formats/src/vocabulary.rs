@@ -54,12 +54,15 @@ impl Vocabulary {
     /// The vocabulary of these names in their order, or `None` if one occurs twice or is no name.
     pub fn of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
         let mut vocabulary = Self::default();
-        for (id, name) in names.into_iter().enumerate() {
-            if check(name).is_err() || vocabulary.add(name) as usize != id {
-                return None;
-            }
-        }
-        Some(vocabulary)
+        vocabulary.add_all(names).then_some(vocabulary)
+    }
+
+    /// Adds names. Returns false at the first one that is known already or is no name.
+    fn add_all<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) -> bool {
+        names.into_iter().all(|name| {
+            let id = self.len();
+            check(name).is_ok() && self.add(name) as usize == id
+        })
     }
 
     /// The number of names.
@@ -108,7 +111,7 @@ impl Vocabulary {
     }
 
     /// The same names in the order of their bytes, and their new ids.
-    pub(crate) fn sorted(&self) -> (Self, Renumbering) {
+    pub fn sorted(&self) -> (Self, Renumbering) {
         let mut names: Vec<&str> = self.names().collect();
         names.sort_unstable();
         let sorted = Self::of_names(names).expect("distinct names");
@@ -133,27 +136,72 @@ impl Vocabulary {
         }
     }
 
+    /// Ids for the names of other data in place of their own, and the new names by their ids there, in the order of
+    /// their ids here. A new name gets the next id at the first of the rows that has it, and those of one row follow
+    /// the order of `given`, which is that of the bytes in data. So it does not matter which rows come together.
+    pub fn joined_by(&self, given: &Self, rows: &SparseMatrix) -> (Renumbering, Vec<u32>) {
+        let mut ids: Vec<Option<u32>> = given.names().map(|name| self.id(name)).collect();
+        let mut new = Vec::new();
+        for &id in (0..rows.rows()).flat_map(|row| rows.row(row).ids) {
+            ids[id as usize].get_or_insert_with(|| {
+                new.push(id);
+                (self.len() + new.len() - 1) as u32
+            });
+        }
+        let n = self.len() + new.len();
+        // No row has the other names.
+        let ids = ids.into_iter().map(|id| id.unwrap_or(n as u32)).collect();
+        (Renumbering { ids, n }, new)
+    }
+
+    /// Adds names of other data, by their ids there.
+    pub fn join(&mut self, given: &Self, new: &[u32]) {
+        for name in new.iter().filter_map(|&id| given.name(id)) {
+            self.add(name);
+        }
+    }
+
+    /// The stored form of the names from an id on, to which [`Self::add_bytes`] is the reverse.
+    pub fn bytes_from(&self, first: usize) -> Vec<u8> {
+        let ids = first as u32..self.len() as u32;
+        bytes_of(ids.filter_map(|id| self.name(id)))
+    }
+
+    /// Adds the names of some bytes of [`Self::bytes_from`]. Returns `None` if the bytes are no names, or one of the
+    /// names is known already.
+    pub fn add_bytes(&mut self, bytes: &[u8]) -> Option<()> {
+        self.add_all(names_in(bytes)?).then_some(())
+    }
+
     /// The stored form, which the digest covers too: for each name the number of its bytes in 2 bytes, little-endian,
     /// and the bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.stored_bytes() as usize);
-        for name in self.names() {
-            bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
-            bytes.extend_from_slice(name.as_bytes());
-        }
-        bytes
+        bytes_of(self.names())
     }
 
     /// Reads the bytes of [`Self::to_bytes`].
-    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
-        let mut names = Vec::new();
-        while let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() {
-            let name;
-            (name, bytes) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
-            names.push(str::from_utf8(name).ok()?);
-        }
-        bytes.is_empty().then(|| Self::of_names(names)).flatten()
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Self::of_names(names_in(bytes)?)
     }
+}
+
+fn bytes_of<'n>(names: impl Iterator<Item = &'n str>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for name in names {
+        bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(name.as_bytes());
+    }
+    bytes
+}
+
+fn names_in(mut bytes: &[u8]) -> Option<Vec<&str>> {
+    let mut names = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() {
+        let name;
+        (name, bytes) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+        names.push(str::from_utf8(name).ok()?);
+    }
+    bytes.is_empty().then_some(names)
 }
 
 /// The name of the feature that a text in a column stands for: `column=value`.
@@ -204,6 +252,11 @@ impl Renumbering {
     /// The number of features afterwards.
     pub fn n(&self) -> usize {
         self.n
+    }
+
+    /// The new id of each id.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
     }
 
     /// The same ids among `n` features, of which there must be at least as many.

@@ -42,6 +42,10 @@ pub struct ExampleAnswer<'a> {
     run_length: u64,
     /// Whether the session ended with this example.
     terminated: bool,
+    /// Number of its names that the session had not learnt before. Absent without an open vocabulary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    unseen: Option<u32>,
 }
 
 impl<'a> ExampleAnswer<'a> {
@@ -65,6 +69,7 @@ impl<'a> ExampleAnswer<'a> {
             mistake: answered.is_mistake,
             run_length: answered.run_length,
             terminated: answered.is_last,
+            unseen: answered.unseen,
         }
     }
 }

@@ -10,9 +10,10 @@ use utoipa::ToSchema;
 
 use crate::jobs::is_shown_inline;
 use crate::records::hypothesis::HypothesisDocument;
+use crate::records::names::VocabularyKind;
 use crate::records::session::SessionRecord;
 use crate::records::train::{StopSpec, TerminationDocument};
-use crate::records::{Model, ModelId, SessionId, Timestamp};
+use crate::records::{Model, ModelId, Names, SessionId, Timestamp};
 
 /// A session in a list.
 #[derive(Serialize, ToSchema)]
@@ -20,7 +21,7 @@ pub struct SessionItem {
     pub id: SessionId,
     /// Name of the learner.
     pub learner: String,
-    /// Features per example.
+    /// Features per example. With an open vocabulary, the number of names so far.
     pub n: u64,
     /// Number of examples learnt.
     pub position: u64,
@@ -55,8 +56,16 @@ pub struct SessionLearner {
 pub struct SessionAnswer {
     pub id: SessionId,
     pub learner: SessionLearner,
-    /// Features per example.
+    /// Features per example. With an open vocabulary, the number of names so far.
     pub n: u64,
+    /// Whether an example is a set of names. Absent for a fixed number of features.
+    #[serde(skip_serializing_if = "VocabularyKind::is_fixed")]
+    pub vocabulary: VocabularyKind,
+    /// Largest number of names of an example, as the request declared it. Null if it declared none.
+    pub active: Option<u64>,
+    /// Names of an open vocabulary in the order of their bytes, which the hypothesis has, too. Null together with the
+    /// hypothesis, and for a fixed number of features.
+    pub features: Option<Vec<String>>,
     /// Kind of the features.
     pub values: RowsKind,
     /// Declared origin of the examples. The service compares each example with a declared distribution. After a
@@ -156,8 +165,7 @@ impl From<Model> for SavedModel {
 /// The document of a session in its current state.
 pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
     let (counts, spec) = (session.counts(), record.spec.clone());
-    let predictor = session.predictor();
-    let hypothesis = predictor.map(|predictor| HypothesisDocument::from(&predictor));
+    let (hypothesis, features) = hypothesis(&spec.names, session).unzip();
     SessionAnswer {
         id: record.id,
         learner: SessionLearner {
@@ -165,6 +173,9 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
             params: session.plan().task.parameters.to_json(),
         },
         n: spec.n,
+        vocabulary: spec.names.vocabulary_kind(),
+        active: spec.active,
+        features: features.flatten(),
         values: spec.values,
         assume: spec.assume,
         seed: spec.seed,
@@ -182,12 +193,23 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
             confidence: watch.confidence_asked(),
             threshold: watch.threshold(),
         }),
-        hypothesis: hypothesis.filter(is_shown_inline),
+        hypothesis,
         confidence_detail: session.confidence_detail().map(String::from),
         termination: session.end().map(|end| termination(session, end)),
         created_at: record.created_at,
         certified: certified(session),
     }
+}
+
+/// The present hypothesis, unless it is too long, and the names of an open vocabulary in the order of its features.
+fn hypothesis(
+    names: &Names,
+    session: &Session,
+) -> Option<(HypothesisDocument, Option<Vec<String>>)> {
+    let (names, predictor) = names.clone().in_order(session.predictor()?);
+    let hypothesis = HypothesisDocument::from(&predictor);
+    let features = || names.vocabulary().and_then(|_| names.feature_list());
+    is_shown_inline(&hypothesis).then(|| (hypothesis, features()))
 }
 
 /// Returns the certificates of the session in its current state.

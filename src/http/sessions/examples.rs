@@ -19,6 +19,7 @@ use utoipa::ToSchema;
 use crate::jobs::{Learnt, WhenNotAll};
 use crate::records::SessionId;
 use crate::records::id::SessionKind;
+use crate::records::session::SessionSpec;
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
@@ -121,7 +122,7 @@ pub async fn learn_session_examples(
             Ok((etag, Json(LearntAnswers { learnt })).into_response())
         }
         Format::Ndjson => {
-            options.n = Some(own_n(&options, n)?);
+            options.n = own_n(&options, &spec)?;
             let writer = app.jobs.sessions.write(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
@@ -135,7 +136,7 @@ pub async fn learn_session_examples(
             Ok(lines(reader))
         }
         _ => {
-            options.n = Some(own_n(&options, n)?);
+            options.n = own_n(&options, &spec)?;
             let (parsed, permit) = read(&app, body, options).await?;
             let mut writer = app.jobs.sessions.write(&owner, id).await?;
             let when_not_all = WhenNotAll::LearnFirst;
@@ -156,10 +157,15 @@ pub async fn learn_session_examples(
     }
 }
 
-/// Returns the number of features of the session, which the request may repeat.
-fn own_n(options: &Options, n: usize) -> Result<usize, Problem> {
+/// Returns the number of features of the session, which the request may repeat. An open vocabulary has none, and the
+/// reader refuses one.
+fn own_n(options: &Options, spec: &SessionSpec) -> Result<Option<usize>, Problem> {
+    if spec.names.is_open() {
+        return Ok(options.n);
+    }
+    let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
     match options.n.filter(|&given| given != n) {
-        None => Ok(n),
+        None => Ok(Some(n)),
         Some(_) => {
             let detail = format!("the session has n = {n}");
             Err(Problem::parameter(Code::WRONG_DATA, "n", detail))

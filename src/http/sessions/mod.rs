@@ -24,7 +24,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::SessionError;
 use crate::records::id::{ModelKind, SessionKind};
-use crate::records::names::FeatureNames;
+use crate::records::names::{FeatureNames, VocabularyKind};
 use crate::records::session::SessionSpec;
 use crate::records::stated_classes::StatedClasses;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
@@ -51,8 +51,14 @@ use crate::http::sessions::documents::{
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
     learner: LearnerSpec,
-    /// Features per example. Exactly one of `n` and `encoding` is present.
+    /// Features per example. Exactly one of `n`, `encoding` and `vocabulary=open` is present.
     n: Option<Positive>,
+    /// Whether an example is a set of names, which may be new in any example.
+    #[serde(default)]
+    vocabulary: VocabularyKind,
+    /// The largest number of names that an example will have. With an open vocabulary, the default threshold of
+    /// `winnow` and `kernel-winnow` follows from it. An example with more names is learnt, too.
+    active: Option<Positive>,
     /// Encoding of raw rows: the id of a model or a dataset, or columns.
     encoding: Option<SessionEncoding>,
     /// Names of the classes. Of two, the first has the label -1 and the second the label 1; of more, each gets a
@@ -184,15 +190,16 @@ pub async fn create_session(
 
 async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let asked: SessionRequest = read_json(&app, request).await?;
-    let (mut names, n) = match (asked.encoding, asked.n) {
-        (None, Some(n)) => (Names::default(), n.get()),
-        (Some(encoding), None) => {
+    let (mut names, n) = match (asked.encoding, asked.n, asked.vocabulary) {
+        (None, Some(n), VocabularyKind::Fixed) => (Names::default(), n.get()),
+        (None, None, VocabularyKind::Open) => (Names::of_vocabulary(), 0),
+        (Some(encoding), None, VocabularyKind::Fixed) => {
             let names = names(&app, &owner, encoding).await?;
             let n = names.table.as_ref().map_or(0, |table| table.n());
             (names, n as u64)
         }
         _ => {
-            let detail = "Exactly one of n and encoding must be present.";
+            let detail = "Exactly one of n, encoding and vocabulary=open must be present.";
             return Err(Problem::new(Code::SCHEMA, detail).into());
         }
     };
@@ -209,6 +216,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     let spec = SessionSpec {
         learner: asked.learner,
         n,
+        active: asked.active.map(Positive::get),
         names,
         multiclass: asked.multiclass,
         open,

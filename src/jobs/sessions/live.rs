@@ -2,17 +2,19 @@
 
 use std::borrow::Cow;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::memory::{self, Grant, NoMemory};
-use halfspace_formats::RowsKind;
+use halfspace_formats::{RowsKind, Vocabulary};
 
 use crate::records::Lineage;
 use crate::records::session::{
-    LogEntry, SentDigest, SessionRecord, SessionSpec, StoredSession, pack, unpack,
+    LogEntry, SentDigest, SessionRecord, SessionSpec, StoredSession, pack, push_part, take_part,
+    unpack,
 };
 use crate::records::train::TrainSpec;
 
@@ -44,15 +46,24 @@ impl Live {
         self.session.counts().examples
     }
 
+    /// Whether the session must be restored before its next use. The rule of an ended session over names has those of
+    /// examples that it did not learn.
+    pub(crate) fn must_be_restored(&self) -> bool {
+        self.record.spec.names.is_open() && self.session.end().is_some()
+    }
+
     /// The entry that stores the first `rows` examples of `data`, which the session has just learnt. `sent` is the
-    /// digest of all data of the request.
+    /// digest of all data of the request, and `first_new` the first id of a name that they brought.
     pub(crate) fn log_entry(
         &mut self,
         data: &Data,
         rows: usize,
         sent: Option<SentDigest>,
+        first_new: usize,
     ) -> LogEntry {
-        let packed = pack(data, rows, sent.as_ref());
+        let names = self.record.spec.names.vocabulary();
+        let names = names.map(|own| own.bytes_from(first_new));
+        let packed = pack(data, rows, sent.as_ref(), names.as_deref());
         if let Some(sent) = sent {
             self.lineage.add(None, Some(&hex::encode(sent)));
         }
@@ -61,10 +72,16 @@ impl Live {
         let is_long = self.log_examples >= LOG_EXAMPLES_MAX || self.log_bytes >= LOG_BYTES_MAX;
         let is_worth_it = 4 * self.log_bytes >= self.snapshot_bytes
             || self.log_examples >= LOG_EXAMPLES_IN_ANY_CASE;
-        if !(is_long && is_worth_it) {
+        if !(is_long && is_worth_it) || self.must_be_restored() {
             return LogEntry::Examples(packed);
         }
-        let snapshot = with_lineage(&self.lineage, &self.session.snapshot());
+        let names = self.record.spec.names.vocabulary();
+        let mut snapshot = Vec::new();
+        push_part(&mut snapshot, json_text(&self.lineage).as_bytes());
+        if let Some(names) = names {
+            push_part(&mut snapshot, &names.bytes_from(0));
+        }
+        snapshot.extend(self.session.snapshot());
         (self.log_examples, self.log_bytes) = (0, 0);
         self.snapshot_bytes = snapshot.len();
         LogEntry::Snapshot(snapshot)
@@ -79,7 +96,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         multiclass: spec.multiclass,
         ..TrainSpec::of_defaults(&spec.learner.name)
     };
-    let task = Task {
+    let mut task = Task {
         // Classes that join are counted by the session.
         classes: if spec.open {
             0
@@ -89,27 +106,41 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         open: spec.open,
         ..task_of(&train, Seed(spec.seed))?
     };
+    let is_open = spec.names.is_open();
+    if is_open {
+        task.read_names().map_err(TaskError::Parameter)?;
+    }
+    if spec.active.is_some() && !task.needs_active_max() {
+        let detail = "only a threshold over an open vocabulary follows from the number of names of an example; leave \
+                      active out";
+        return Err(ResolveError::Field {
+            field: "active",
+            detail: detail.to_owned(),
+        });
+    }
+    task.active_max = spec.active;
     Ok(SessionPlan {
         task,
-        n: usize::try_from(spec.n).unwrap_or(usize::MAX),
+        n: match is_open {
+            true => 0,
+            false => usize::try_from(spec.n).unwrap_or(usize::MAX),
+        },
         real: spec.values == RowsKind::Real,
         assume: spec.assume,
     })
 }
 
-/// The snapshot of a session with the lineage before it: the length of the lineage's JSON text in 4 bytes, and that
-/// text.
-fn with_lineage(lineage: &Lineage, snapshot: &[u8]) -> Vec<u8> {
-    let text = json_text(lineage);
-    let length = (text.len() as u32).to_le_bytes();
-    [&length[..], text.as_bytes(), snapshot].concat()
-}
-
-/// The lineage and the rest of a stored snapshot; `None` if it is damaged.
-fn split_lineage(stored: &[u8]) -> Option<(Lineage, &[u8])> {
-    let (length, rest) = stored.split_first_chunk()?;
-    let (text, snapshot) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    Some((serde_json::from_slice(text).ok()?, snapshot))
+/// The parts of a stored snapshot: the JSON text of the lineage, the names of an open vocabulary and the state of the
+/// session. The names are added to the vocabulary. `None` if the snapshot is damaged.
+fn parts_of<'s>(
+    mut stored: &'s [u8],
+    vocabulary: Option<&mut Vocabulary>,
+) -> Option<(Lineage, &'s [u8])> {
+    let lineage = serde_json::from_slice(take_part(&mut stored)?).ok()?;
+    if let Some(vocabulary) = vocabulary {
+        vocabulary.add_bytes(take_part(&mut stored)?)?;
+    }
+    Some((lineage, stored))
 }
 
 /// The computation was told to stop.
@@ -131,7 +162,7 @@ fn learnt_again(
     run: &Run,
 ) -> Result<Option<Live>, Interrupted> {
     let StoredSession {
-        record,
+        mut record,
         snapshot,
         log,
     } = stored;
@@ -139,18 +170,19 @@ fn learnt_again(
         return Ok(None);
     };
     let n = plan.n;
+    // The names are part of the state.
+    record.spec.names.vocabulary_mut();
     let restored = match &snapshot {
         None => Session::new(plan).ok().map(|new| (Lineage::unknown(), new)),
-        Some(snapshot) => split_lineage(snapshot).and_then(|(lineage, snapshot)| {
-            Some((lineage, Session::restore(plan, snapshot).ok()?))
-        }),
+        Some(snapshot) => parts_of(snapshot, record.spec.names.vocabulary_mut())
+            .and_then(|(lineage, state)| Some((lineage, Session::restore(plan, state).ok()?))),
     };
     let Some((mut lineage, mut session)) = restored else {
         return Ok(None);
     };
     let mut log_examples = 0;
     for bytes in &log {
-        let Some((data, sent)) = unpack(n, bytes) else {
+        let Some((data, sent)) = unpack(n, record.spec.names.vocabulary_mut(), bytes) else {
             return Ok(None);
         };
         if let Some(sent) = sent {
@@ -172,7 +204,10 @@ fn learnt_again(
         record,
         memory,
     };
-    Ok((live.position() == live.record.position).then_some(live))
+    let names = live.record.spec.names.vocabulary();
+    let is_whole = live.position() == live.record.position
+        && names.is_none_or(|names| names.len() == live.session.n());
+    Ok(is_whole.then_some(live))
 }
 
 /// The examples in the value type of the session. Boolean examples are converted for a session of real values.

@@ -204,7 +204,9 @@ impl Sessions {
                 lineage,
                 ..
             } = live;
-            let hypothesis = HypothesisDocument::from(&predictor(session)?);
+            let names = record.spec.names.clone();
+            let (names, predictor) = names.in_order(predictor(session)?);
+            let hypothesis = HypothesisDocument::from(&predictor);
             let counts = session.counts();
             let document = ModelDocument {
                 params: session.plan().task.parameters.to_json(),
@@ -217,12 +219,12 @@ impl Sessions {
                 held_out: None,
                 learnt_from: lineage.clone(),
                 warm_start: None,
-                features: record.spec.names.feature_list(),
-                vocabulary: record.spec.names.vocabulary_kind(),
-                first_index: record.spec.names.first_index(),
-                classes: record.spec.names.class_names(),
-                one_against_rest: record.spec.names.is_against_rest(),
-                table: record.spec.names.table.clone(),
+                features: names.feature_list(),
+                vocabulary: names.vocabulary_kind(),
+                first_index: names.first_index(),
+                classes: names.class_names(),
+                one_against_rest: names.is_against_rest(),
+                table: names.table.clone(),
                 hypothesis,
             };
             Ok::<_, SessionError>(Model {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Answered, LearnError};
-use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
-use crate::records::session::{LogEntry, SessionAppend, SessionTally, check_entries};
+use crate::records::session::{LogEntry, SessionAppend, SessionTally, check_entries, check_names};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
@@ -185,6 +185,12 @@ impl SessionWriter {
             terminated: live.session.end().is_some(),
             written_at: Some(self.sessions.ids.now()),
             classes: live.record.spec.names.classes.clone(),
+            names: live
+                .record
+                .spec
+                .names
+                .is_open()
+                .then_some(live.record.spec.n),
         };
         let append = SessionAppend {
             id: self.id,
@@ -197,7 +203,7 @@ impl SessionWriter {
             AppendOutcome::Done => {
                 live.record.position = live.position();
                 live.record.tally = tally;
-                *place = Some(live);
+                *place = Some(live).filter(|live| !live.must_be_restored());
                 Ok(Ok(learnt))
             }
             AppendOutcome::Elsewhere { .. } => Ok(Err(Elsewhere)),
@@ -215,10 +221,8 @@ fn named<'a>(
 ) -> Result<(Cow<'a, Data>, Option<Classes>), TaskError> {
     let given = Names::of_classes(parsed.classes.clone());
     let own = &live.record.spec.names;
-    if parsed.vocabulary.is_some() {
-        own.check_features(&Names::of(parsed))
-            .map_err(TaskError::WrongData)?;
-    }
+    own.check_features(&Names::of(parsed))
+        .map_err(TaskError::WrongData)?;
     let joined = match &given.classes {
         Some(given) if live.record.spec.open => {
             Some(joined(own.classes.as_ref(), given, live.record.spec.n)?)
@@ -264,6 +268,29 @@ fn joined(own: Option<&Classes>, given: &Classes, n: u64) -> Result<Classes, Tas
     Ok(all)
 }
 
+/// The examples with the ids of the names of the session, and the new names by their ids in the request. None without
+/// an open vocabulary. `classes` are those with which the session learns the examples.
+fn numbered(
+    live: &Live,
+    parsed: &Parsed,
+    data: &Data,
+    classes: Option<&Classes>,
+) -> Result<Option<(Data, Vec<u32>)>, NotLearnt> {
+    let own = live.record.spec.names.vocabulary();
+    let (Some(own), Some(given), Features::Sparse(rows)) =
+        (own, &parsed.vocabulary, data.features())
+    else {
+        return Ok(None);
+    };
+    let (renumbering, new) = own.joined_by(given, rows);
+    let names = (own.len() + new.len()) as u64;
+    let fits =
+        check_names(names).and_then(|()| check_entries(classes.map_or(2, Classes::count), names));
+    fits.map_err(|detail| NotLearnt::Unfit(TaskError::WrongData(detail)))?;
+    let data = renumbering.of(data).map_err(|_| NotLearnt::Interrupted)?;
+    Ok(Some((data, new)))
+}
+
 /// The stored session stands at another position.
 struct Elsewhere;
 
@@ -284,7 +311,12 @@ fn learn_in_memory(
 ) -> Result<(Learnt, LogEntry), NotLearnt> {
     let position = live.position();
     let (named, classes) = named(live, parsed).map_err(NotLearnt::Unfit)?;
-    let data = as_values(&named, parsed.zero_bit_value, live.record.spec.values);
+    let numbered = numbered(live, parsed, &named, classes.as_ref())?;
+    let (data, new) = match &numbered {
+        Some((data, new)) => (data, new.as_slice()),
+        None => (&*named, &[][..]),
+    };
+    let data = as_values(data, parsed.zero_bit_value, live.record.spec.values);
     let data = &*data.map_err(|_| NotLearnt::Interrupted)?;
     let is_first = when_not_all == WhenNotAll::LearnFirst;
     let (answers, mut rest) = match live.session.learn(data, run) {
@@ -309,8 +341,17 @@ fn learn_in_memory(
     }
     // A data set of one example is not worth 32 bytes. The steps of a stream are parts of data, at bounds that the
     // network gives, so their digests would recognise nothing.
-    let sent = (is_digested && data.examples() > 1).then(|| digest(&named, classes.as_ref(), None));
-    let entry = live.log_entry(data, last, sent);
+    let sent = (is_digested && data.examples() > 1)
+        .then(|| digest(&named, classes.as_ref(), parsed.vocabulary.as_deref()));
+    let (n, names) = (live.session.n(), &mut live.record.spec.names);
+    let mut first_new = 0;
+    if let (Some(own), Some(given)) = (names.vocabulary_mut(), &parsed.vocabulary) {
+        first_new = own.len();
+        // The names of examples that were not learnt do not join.
+        own.join(given, &new[..n - first_new]);
+        live.record.spec.n = n as u64;
+    }
+    let entry = live.log_entry(data, last, sent, first_new);
     // A class of examples that were not learnt has not joined.
     let learnt_codes = occurring(&data.rows(0..last));
     let known = learnt_codes.iter().rposition(|occurs| *occurs);

@@ -180,6 +180,7 @@ impl Stored for SessionKind {
         if let Some(classes) = &tally.classes {
             spec.names.classes.get_or_insert_with(|| classes.clone());
         }
+        spec.n = tally.names.unwrap_or(spec.n);
         Ok(SessionRecord {
             id: rows::parsed(row, "id")?,
             owner: Owner::new(row.get::<String>("owner")?),

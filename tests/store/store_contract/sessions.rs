@@ -22,6 +22,7 @@ pub(super) fn session(number: i64) -> SessionRecord {
                 params: serde_json::Map::new(),
             },
             n: 3,
+            active: None,
             names: Names::default(),
             multiclass: None,
             values: RowsKind::Boolean,
@@ -43,6 +44,7 @@ pub(super) fn tally(position: u64) -> SessionTally {
         terminated: position == 7,
         written_at: Some(at(1_000)),
         classes: Some(Classes::new(Some("no".to_owned()), "yes".to_owned())),
+        names: None,
     }
 }
 

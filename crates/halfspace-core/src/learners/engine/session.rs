@@ -22,7 +22,8 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Task};
 use crate::learners::predictor::Predictor;
-use crate::learners::sample::data::Data;
+use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::data::{Data, Features};
 use crate::learners::sample::source::{Presented, Stream};
 
 /// The first number of a snapshot: the version of its format.
@@ -36,7 +37,7 @@ const UNDECLARED: &str = "the examples are not declared fresh and independent (a
 pub struct SessionPlan {
     /// Learner, parameters, seed and stop conditions.
     pub task: Task,
-    /// Features per example. If they have names, new ones are added to these.
+    /// Features per example. 0 if features have names, of which the session learns the number.
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
@@ -56,6 +57,8 @@ pub struct Answered {
     pub run_length: u64,
     /// Whether the session ended with this example.
     pub is_last: bool,
+    /// The number of its names that no earlier example had. None if features have no names.
+    pub unseen: Option<u32>,
 }
 
 /// The end of a session.
@@ -95,7 +98,7 @@ pub enum LearnError {
 /// A session under way.
 pub struct Session {
     plan: SessionPlan,
-    /// The number of features, those with new names included.
+    /// The number of features that examples have had so far, if they have names.
     n: usize,
     rule: Box<dyn Rule>,
     course: RunState,
@@ -157,7 +160,8 @@ impl Session {
         }
         if session.plan.task.names {
             let n = usize::try_from(reader.number()?).map_err(|_| SnapshotError)?;
-            session.grow(n).map_err(|_| SnapshotError)?;
+            session.rule.grow(n.max(1)).map_err(|_| SnapshotError)?;
+            session.n = n;
         }
         let course = &mut session.course;
         course.read_counts(&mut reader)?;
@@ -219,7 +223,8 @@ impl Session {
 
     /// Learns until the examples or the session end. Returns an answer for each learnt example.
     ///
-    /// If features have names, the session has all those of `data` afterwards, even if it ended before.
+    /// If features have names, the rule then has all those of `data`. So a session that ends before the last example
+    /// must be restored as of the examples that it learnt.
     ///
     /// # Errors
     /// If an example does not fit, none is learnt. If `run` was told to stop, the session is unusable.
@@ -227,7 +232,10 @@ impl Session {
         if let Err(error) = self.check_examples(data) {
             return Err(self.first_unfit(data, error));
         }
-        if let Err(error) = self.grow(data.n()) {
+        if let Some(n) = self.all_names(data)
+            && let Err(detail) = self.rule.grow(n.max(1))
+        {
+            let error = TaskError::WrongData(detail);
             return Err(LearnError::Unfit { example: 0, error });
         }
         let mut sample = Presented::new(data, self.plan.task.entry.presentation);
@@ -263,6 +271,7 @@ impl Session {
                         is_mistake,
                         run_length: self.run_length,
                         is_last: at + 1 == seen.end && self.end.is_some(),
+                        unseen: unseen(&mut self.n, &block, at).filter(|_| self.plan.task.names),
                     });
                 }
                 row = seen.end;
@@ -271,13 +280,14 @@ impl Session {
         Ok(answers)
     }
 
-    /// Adds features up to `n` features, each with the first weight of the learner.
-    fn grow(&mut self, n: usize) -> Result<(), TaskError> {
-        if n > self.n {
-            self.rule.grow(n).map_err(TaskError::WrongData)?;
-            self.n = n;
-        }
-        Ok(())
+    /// The number of features once these examples are learnt. None if none is new.
+    fn all_names(&self, data: &Data) -> Option<usize> {
+        let Features::Sparse(rows) = data.features() else {
+            return None;
+        };
+        let last = (0..rows.rows()).filter_map(|row| rows.row(row).ids.last());
+        let n = last.max().map_or(0, |last| *last as usize + 1);
+        (self.plan.task.names && n > self.n).then_some(n)
     }
 
     /// Compares newly learnt examples with earlier ones while a claim may rest on their sampling.
@@ -317,8 +327,9 @@ impl Session {
     /// The first condition that does not hold.
     pub fn check_examples(&self, data: &Data) -> Result<(), TaskError> {
         let Self { plan, .. } = self;
+        let is_sparse = matches!(data.features(), Features::Sparse(_));
         let is_fit = match plan.task.names {
-            true => data.n() >= self.n,
+            true => is_sparse && data.n() >= self.n,
             false => data.n() == self.n,
         };
         if !is_fit {
@@ -355,7 +366,7 @@ impl Session {
         &self.plan
     }
 
-    /// The number of features, those with new names included.
+    /// Features per example, or the number of names that examples have had so far.
     pub fn n(&self) -> usize {
         self.n
     }
@@ -449,7 +460,27 @@ fn named_sampling(plan: &SessionPlan) -> Result<Sampling, Cow<'static, str>> {
 }
 
 fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
-    task::build_for(&plan.task, plan.n, plan.real)
+    // Examples without any name have one feature, too.
+    let n = if plan.task.names {
+        plan.n.max(1)
+    } else {
+        plan.n
+    };
+    task::build_for(&plan.task, n, plan.real)
+}
+
+/// The number of features of a sparse row from `known` on, which then counts them.
+fn unseen(known: &mut usize, block: &Block<'_>, row: usize) -> Option<u32> {
+    let BlockFeatures::Sparse(rows) = block.features else {
+        return None;
+    };
+    let ids = rows.row(row).ids;
+    let new = ids.iter().rev().take_while(|id| **id as usize >= *known);
+    let count = new.count() as u32;
+    *known = ids
+        .last()
+        .map_or(*known, |last| (*last as usize + 1).max(*known));
+    Some(count)
 }
 
 /// Checks everything about a plan that can be checked without its rule.

@@ -188,13 +188,13 @@ const SPARSE: u8 = 8;
 const PLANES_SHIFT: u32 = 4;
 
 /// Packs the first `rows` examples of some data as bytes, with the digest of all data of the request, if it is kept.
-/// `names` are the names that are new with the examples, as [`Vocabulary::bytes_from`] gives them, for a session with an
-/// open vocabulary.
+/// For an open vocabulary, `names` are those that are new with the examples, as [`Vocabulary::bytes_from`] gives them.
 ///
 /// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), with
-/// an open vocabulary the length of the new names (4 bytes) and the names, the class codes (1 bit each in each plane) and the rows. Dense rows are bits in bytes, or doubles. A sparse row is the
-/// number of its active features, their indices (4 bytes each), and their values as doubles unless the rows are
-/// Boolean. All numbers are little-endian.
+/// an open vocabulary the length of the new names (4 bytes) and the names, then the class codes (1 bit each in each
+/// plane) and the rows. Dense rows are bits in bytes, or doubles. A sparse row is the number of its active features,
+/// their indices (4 bytes each), and their values as doubles unless the rows are Boolean. All numbers are
+/// little-endian.
 #[must_use]
 pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>, names: Option<&[u8]>) -> Vec<u8> {
     let codes = match data.labels() {

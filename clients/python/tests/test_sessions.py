@@ -104,6 +104,26 @@ def test_a_session_of_named_classes_learns_them_by_name(client: halfspace.Client
             session.learn([1, 0, 0], "pink")
 
 
+def test_a_session_over_names_learns_words_that_it_has_never_seen(client: halfspace.Client) -> None:
+    rows: list[tuple[Any, int]] = [(["the", "dog"], 1), ({"car": True, "the": True}, -1), (["12", "dog"], 1)]
+    with client.session("winnow", vocabulary="open", active=3) as session:
+        answers = [answer for answer in session.stream(rows) if answer]
+        assert [answer.unseen for answer in answers] == [2, 1, 1]
+        document = client.get_session(session.id)
+        assert (document.n, document.features) == (4, ["12", "car", "dog", "the"])
+        assert len(session.predict([["wolf"], ["dog", "the"]])) == 2
+        with pytest.raises(halfspace.DataError, match="list of names"):
+            session.learn([1, 0], 1)
+
+    async def learnt() -> int | None:
+        async with halfspace.AsyncClient(client.address) as own:
+            async with await own.session("perceptron", vocabulary="open") as session:
+                answer = await session.learn(["a", "b"], 1)
+                return answer.unseen if answer else None
+
+    assert asyncio.run(learnt()) == 2
+
+
 @pytest.mark.parametrize("label", [0.7, 2, None])
 def test_session_learn_refuses_a_label_other_than_a_sign(client: halfspace.Client, label: Any) -> None:
     with client.session("perceptron", 7) as session, pytest.raises(halfspace.DataError, match="label"):

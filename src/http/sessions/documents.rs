@@ -3,7 +3,7 @@
 use halfspace_core::certificates::{self, Certificates};
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
-use halfspace_formats::{Assume, RowsKind};
+use halfspace_formats::{Assume, RowsKind, Vocabulary};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -95,8 +95,8 @@ pub struct SessionAnswer {
     /// Confidence rule that can end the session, also one that the learner follows by default. Null if no confidence
     /// ends the session.
     pub stop_rule: Option<SessionStopRule>,
-    /// Current hypothesis. Null if the hypothesis is longer than 256 KiB; save the session as a model then. Also null
-    /// before the first example of open classes.
+    /// Current hypothesis. Null if it is longer than 256 KiB, or the names of an open vocabulary are; save the session
+    /// as a model then. Also null before the first example of open classes.
     pub hypothesis: Option<HypothesisDocument>,
     /// Reason why the session claims no confidence now or at its end, or why the rule's own claim is
     /// incomplete.
@@ -201,11 +201,15 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
     }
 }
 
-/// The present hypothesis, unless it is too long, and the names of an open vocabulary in the order of its features.
+/// The present hypothesis and the names of an open vocabulary in the order of its features, unless one is too long.
 fn hypothesis(
     names: &Names,
     session: &Session,
 ) -> Option<(HypothesisDocument, Option<Vec<String>>)> {
+    let is_long = |own: &Vocabulary| !is_shown_inline(&own.names().collect::<Vec<_>>());
+    if names.vocabulary().is_some_and(|own| is_long(own)) {
+        return None;
+    }
     let (names, predictor) = names.clone().in_order(session.predictor()?);
     let hypothesis = HypothesisDocument::from(&predictor);
     let features = || names.vocabulary().and_then(|_| names.feature_list());

@@ -27,7 +27,7 @@ use crate::http::middleware::drain_body;
 use crate::http::problem::{Code, Occurrence, Problem, placed};
 use crate::http::sessions::answers::{Answers, push};
 
-/// Largest number of lines per learning step, and of features in these lines.
+/// Largest number of lines per learning step, and of features or names in these lines.
 const STEP_LINES_MAX: u64 = 4096;
 const STEP_FEATURES_MAX: u64 = 1 << 20;
 
@@ -157,7 +157,7 @@ impl Feed {
         } else {
             lines + 1
         };
-        while self.portions.lines() < last {
+        while self.portions.lines() < last && (self.portions.names() as u64) < STEP_FEATURES_MAX {
             let wanted = (last - self.portions.lines()).min(self.read_lines);
             let read = self.memory.resettled(|| self.portions.read(wanted));
             match read.map_err(of_session)? {

@@ -343,35 +343,10 @@ fn learn_in_memory(
     // network gives, so their digests would recognise nothing.
     let sent = (is_digested && data.examples() > 1)
         .then(|| digest(&named, classes.as_ref(), parsed.vocabulary.as_deref()));
-    let (n, names) = (live.session.n(), &mut live.record.spec.names);
-    let mut first_new = 0;
-    if let (Some(own), Some(given)) = (names.vocabulary_mut(), &parsed.vocabulary) {
-        first_new = own.len();
-        // The names of examples that were not learnt do not join.
-        own.join(given, &new[..n - first_new]);
-        live.record.spec.n = n as u64;
-    }
-    let entry = live.log_entry(data, last, sent, first_new);
-    // A class of examples that were not learnt has not joined.
     let learnt_codes = occurring(&data.rows(0..last));
-    let known = learnt_codes.iter().rposition(|occurs| *occurs);
-    let known = known.map_or(0, |code| code + 1);
-    let before = live
-        .record
-        .spec
-        .names
-        .classes
-        .as_ref()
-        .map_or(0, Classes::count);
-    live.record.spec.names.classes = match live.record.spec.open {
-        true => {
-            let count = known.max(before);
-            classes
-                .filter(|_| count > 0)
-                .map(|classes| classes.first(count))
-        }
-        false => classes,
-    };
+    join_classes(live, classes, &learnt_codes);
+    let first_new = join_names(live, parsed, new);
+    let entry = live.log_entry(data, last, sent, first_new);
     let learnt = Learnt {
         position,
         answers,
@@ -379,6 +354,34 @@ fn learn_in_memory(
         classes: live.record.class_names(),
     };
     Ok((learnt, entry))
+}
+
+/// Lets the classes of the learnt examples join, of which `occurs` tells the codes, but not those of other examples.
+fn join_classes(live: &mut Live, classes: Option<Classes>, occurs: &[bool]) {
+    let spec = &mut live.record.spec;
+    if !spec.open {
+        spec.names.classes = classes;
+        return;
+    }
+    let known = occurs.iter().rposition(|occurs| *occurs);
+    let known = known.map_or(0, |code| code + 1);
+    let before = spec.names.classes.as_ref().map_or(0, Classes::count);
+    let count = known.max(before);
+    let joined = classes.filter(|_| count > 0);
+    spec.names.classes = joined.map(|classes| classes.first(count));
+}
+
+/// Lets the names of the learnt examples join an open vocabulary, but not those of other examples. `new` are the new
+/// ones of all examples, in the order of their ids. Returns the first of these ids.
+fn join_names(live: &mut Live, parsed: &Parsed, new: &[u32]) -> usize {
+    let (n, spec) = (live.session.n(), &mut live.record.spec);
+    let (Some(own), Some(given)) = (spec.names.vocabulary_mut(), &parsed.vocabulary) else {
+        return 0;
+    };
+    let first = own.len();
+    own.join(given, &new[..n - first]);
+    spec.n = n as u64;
+    first
 }
 
 /// Checks that a session can learn, and stands at `position` if a position is given.

@@ -71,13 +71,13 @@ def table_options(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in STOP and name != "assume"}
 
 
-def opening(learner: str, n: int, params: dict[str, Any], classes: Sequence[str] | str | None, **members: Any) -> Call:
+def opening(learner: str, params: dict[str, Any], classes: Sequence[str] | str | None, **members: Any) -> Call:
     """The request that begins a session."""
     stop = {name: value for name, value in params.items() if name in STOP}
     own = {name: value for name, value in params.items() if name not in STOP}
     members.update(classes=list(classes) if classes and not isinstance(classes, str) else classes, stop=stop or None)
     given = {name: value for name, value in members.items() if value is not None}
-    body = {"learner": {"name": learner, "params": own}, "n": int(n), **given}
+    body = {"learner": {"name": learner, "params": own}, **given}
     return Call("POST", "/v1/sessions", body=body, creates=True)
 
 
@@ -196,8 +196,10 @@ class Client(Operations):
     def session(
         self,
         learner: str,
-        n: int,
+        n: int | None = None,
         *,
+        vocabulary: str | None = None,
+        active: int | None = None,
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
@@ -207,12 +209,17 @@ class Client(Operations):
     ) -> Session:
         """Begins an on-line session of a learner for examples of `n` features.
 
+        With `vocabulary="open"` in place of `n`, examples are lists of names, or mappings of names to values, which
+        may be new in any example. `active` is then the largest number of names of an example, from which the threshold
+        of `winnow` and `kernel-winnow` follows.
+
         `values="real"` declares real features. `classes` names the classes, two or more; with `classes="open"` each
         label is a class, which joins at its first example. `multiclass="joint"` learns the classes together. `params`
         are the parameters of the learner and of the stopping conditions.
         """
-        members = {"assume": assume, "seed": seed, "values": values, "multiclass": multiclass}
-        call = opening(learner, n, params, classes, **members)
+        members = {"n": None if n is None else int(n), "vocabulary": vocabulary, "active": active, "assume": assume}
+        members |= {"seed": seed, "values": values, "multiclass": multiclass}
+        call = opening(learner, params, classes, **members)
         return Session(self, self._send(call, types.Session))
 
 
@@ -285,8 +292,10 @@ class AsyncClient(AsyncOperations):
     async def session(
         self,
         learner: str,
-        n: int,
+        n: int | None = None,
         *,
+        vocabulary: str | None = None,
+        active: int | None = None,
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
@@ -295,8 +304,9 @@ class AsyncClient(AsyncOperations):
         **params: Any,
     ) -> AsyncSession:
         """Begins an on-line session. See `Client.session`."""
-        members = {"assume": assume, "seed": seed, "values": values, "multiclass": multiclass}
-        call = opening(learner, n, params, classes, **members)
+        members = {"n": None if n is None else int(n), "vocabulary": vocabulary, "active": active, "assume": assume}
+        members |= {"seed": seed, "values": values, "multiclass": multiclass}
+        call = opening(learner, params, classes, **members)
         return AsyncSession(self, await self._send(call, types.Session))
 
     async def _ended(self, call: Call) -> types.Job:

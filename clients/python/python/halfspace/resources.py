@@ -24,7 +24,7 @@ from .data import content, is_texts, labelled, part, rows
 from .errors import HalfspaceError, JobFailed, NotFound, Problem, Unreachable, problem
 from .process import Owner
 from .requests import Call
-from .streams import Stream, answers, number, one_by_one, pulled, waited
+from .streams import Features, Stream, answers, names, numbers, one_by_one, pulled, waited
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
@@ -418,8 +418,15 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.id} at position {self.position}>"
 
+    @property
+    def _features(self) -> Features:
+        return features_of(self.document)
+
     def learn(self, x: Any, y: Any) -> types.ExampleAnswer | None:
-        """Predicts one example, then learns the label."""
+        """Predicts one example, then learns the label.
+
+        A session over names takes a list of names, or a mapping of names to values.
+        """
         with contextlib.closing(self.stream([(x, y)])) as found:
             (answer,) = found
             return answer
@@ -442,14 +449,14 @@ class Session:
         async def position() -> int:
             return (await asyncio.to_thread(self.client.get_session, self.id)).position
 
-        for answer in waited(answers(stream, pulled(examples), position)):
+        for answer in waited(answers(stream, pulled(examples, self._features), position)):
             self.position = answer.position if answer else self.position + 1
             yield answer
         self._is_certain = True
 
     def predict(self, X: Any) -> list[int]:
         """Predicts examples without learning."""
-        return list(self.client._send(predicting(self.id, X), types.Predictions).predictions)
+        return list(self.client._send(predicting(self.document, X), types.Predictions).predictions)
 
     def save_model(self, name: str | None = None) -> Model:
         """Saves the hypothesis as a model."""
@@ -478,6 +485,10 @@ class AsyncSession:
     def id(self) -> str:
         return self.document.id
 
+    @property
+    def _features(self) -> Features:
+        return features_of(self.document)
+
     async def learn(self, x: Any, y: Any) -> types.ExampleAnswer | None:
         """Predicts one example, then learns the label."""
         async with contextlib.aclosing(self.stream([(x, y)])) as found:
@@ -490,7 +501,8 @@ class AsyncSession:
         """Predicts and learns examples in order, and yields one answer for each. See `Session.stream`."""
         stream = Stream(self.client.address, self.client.headers, self.id, self.position, self._is_certain)
         self._is_certain = False
-        bursts = one_by_one(examples) if isinstance(examples, AsyncIterable) else pulled(examples)
+        read = one_by_one if isinstance(examples, AsyncIterable) else pulled
+        bursts = read(examples, self._features)
 
         async def position() -> int:
             return (await self.client.get_session(self.id)).position
@@ -504,7 +516,7 @@ class AsyncSession:
 
     async def predict(self, X: Any) -> list[int]:
         """Predicts examples without learning."""
-        return list((await self.client._send(predicting(self.id, X), types.Predictions)).predictions)
+        return list((await self.client._send(predicting(self.document, X), types.Predictions)).predictions)
 
     async def save_model(self, name: str | None = None) -> types.SavedModel:
         """Saves the hypothesis as a model."""
@@ -519,7 +531,12 @@ class AsyncSession:
                 await self.client.delete_session(self.id)
 
 
-def predicting(session: str, X: Any) -> Call:
+def features_of(session: types.Session) -> Features:
+    """How a session reads the features of an example."""
+    return names if session.vocabulary == "open" else numbers
+
+
+def predicting(session: types.Session, X: Any) -> Call:
     """The request that predicts without learning."""
-    body = {"unlabelled": {"examples": [[number(value) for value in x] for x in X]}}
-    return Call("POST", f"/v1/sessions/{session}/predict", body=body)
+    body = {"unlabelled": {"examples": [features_of(session)(x) for x in X]}}
+    return Call("POST", f"/v1/sessions/{session.id}/predict", body=body)

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -51,16 +51,34 @@ def number(value: Any) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def line(example: Any) -> bytes:
+def numbers(x: Any) -> list[int | float]:
+    """The features of an example as numbers of JSON."""
+    return [number(value) for value in x]
+
+
+def names(x: Any) -> list[str] | dict[str, Any]:
+    """The features of an example as names of JSON: a list, or names with their values."""
+    if isinstance(x, Mapping):
+        return {name: value if isinstance(value, (str, bool)) else number(value) for name, value in x.items()}
+    if isinstance(x, str) or not all(isinstance(name, str) for name in x):
+        raise TypeError("a session over names needs a list of names, or a mapping of names to values")
+    return list(x)
+
+
+Features = Callable[[Any], Any]
+"""How a session reads the features of an example."""
+
+
+def line(example: Any, features: Features) -> bytes:
     """An example as a line. The label is the name of a class, or a number: 0 means -1."""
     try:
         x, y = example
         label = y if isinstance(y, str) else number(y)
         if label not in (-1, 0, 1) and not isinstance(y, str):
             raise ValueError(f"the label is {y!r}")
-        return msgspec.json.encode({"x": [number(value) for value in x], "y": label}) + b"\n"
+        return msgspec.json.encode({"x": features(x), "y": label}) + b"\n"
     except (TypeError, ValueError) as error:
-        raise DataError(f"an example is a pair of numbers and the label 1, 0, -1 or the name of a class: {error}") from error
+        raise DataError(f"an example is a pair of features and the label 1, 0, -1 or the name of a class: {error}") from error
 
 
 class Stream:
@@ -281,13 +299,13 @@ def keep_alive(writer: asyncio.StreamWriter) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
 
 
-async def one_by_one(examples: AsyncIterable[tuple[Any, Any]]) -> AsyncIterator[list[bytes]]:
+async def one_by_one(examples: AsyncIterable[tuple[Any, Any]], features: Features) -> AsyncIterator[list[bytes]]:
     """The lines of examples that come as coroutines."""
     async for example in examples:
-        yield [line(example)]
+        yield [line(example, features)]
 
 
-async def pulled(examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[list[bytes]]:
+async def pulled(examples: Iterable[tuple[Any, Any]], features: Features) -> AsyncIterator[list[bytes]]:
     """The lines of examples. A thread reads the examples, because the next example may take long."""
     loop, some = asyncio.get_running_loop(), asyncio.Event()
     lines: deque[bytes] = deque()
@@ -306,7 +324,7 @@ async def pulled(examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[list[byte
                 vacancies.acquire()
                 if state["closed"]:
                     return
-                lines.append(line(example))
+                lines.append(line(example, features))
                 if len(lines) == 1:
                     tell()
         except Exception as error:

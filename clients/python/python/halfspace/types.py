@@ -1149,6 +1149,9 @@ class ExampleAnswer(Struct, kw_only=True, omit_defaults=True):
     terminated: bool
     """Whether the session ended with this example."""
 
+    unseen: int | None = None
+    """Number of its names that the session had not learnt before. Absent without an open vocabulary."""
+
 
 class ExampleAnswers(Struct, kw_only=True, omit_defaults=True):
     """The results of the examples, in the order of the examples."""
@@ -2217,6 +2220,12 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     A request keeps other writers from its session, and further examples can follow in another one.
     """
 
+    session_names_max: int
+    """Names of features of a session with an open vocabulary.
+
+    The session writes all of them to disk again and again, each with its weights.
+    """
+
     sessions_max: int
     """Sessions per key.
 
@@ -2495,6 +2504,12 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request.
 
     A request keeps other writers from its session, and further examples can follow in another one.
+    """
+
+    session_names_max: int
+    """Names of features of a session with an open vocabulary.
+
+    The session writes all of them to disk again and again, each with its weights.
     """
 
     sessions_max: int
@@ -3878,6 +3893,9 @@ class Session(Struct, kw_only=True, omit_defaults=True):
     certificates_withheld: list[WithheldCertificate] | None = None
     """The certificates that this answer lacks, with the reasons."""
 
+    active: int | None = None
+    """Largest number of names of an example, as the request declared it. Null if it declared none."""
+
     assume: Assume | None = None
 
     classes: list[str] | None = None
@@ -3893,6 +3911,11 @@ class Session(Struct, kw_only=True, omit_defaults=True):
     examples: int
     """Examples read: tested, or consumed in a batch."""
 
+    features: list[str] | None = None
+    """Names of an open vocabulary in the order of their bytes, which the hypothesis has, too. Null together with the
+    hypothesis, and for a fixed number of features.
+    """
+
     hypothesis: HypothesisDocument | None = None
 
     id: SessionId
@@ -3905,7 +3928,7 @@ class Session(Struct, kw_only=True, omit_defaults=True):
     multiclass: Multiclass | None = None
 
     n: int
-    """Features per example."""
+    """Features per example. With an open vocabulary, the number of names so far."""
 
     open: bool
     """Whether each class joins at its first example."""
@@ -3932,6 +3955,9 @@ class Session(Struct, kw_only=True, omit_defaults=True):
     values: RowsKind
     """Kind of the features."""
 
+    vocabulary: VocabularyKind | None = None
+    """Whether an example is a set of names. Absent for a fixed number of features."""
+
 
 class SessionItem(Struct, kw_only=True, omit_defaults=True):
     """A session in a list."""
@@ -3947,7 +3973,7 @@ class SessionItem(Struct, kw_only=True, omit_defaults=True):
     """Tests that the hypothesis failed."""
 
     n: int
-    """Features per example."""
+    """Features per example. With an open vocabulary, the number of names so far."""
 
     position: int
     """Number of examples learnt."""
@@ -3978,6 +4004,8 @@ class SessionList(Struct, kw_only=True, omit_defaults=True):
 class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     """A session to open."""
 
+    active: Positive | None = None
+
     assume: Assume | None = None
 
     classes: StatedClasses | None = None
@@ -3996,6 +4024,9 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     """Conditions under which the session ends. A session has no limits on passes or time."""
 
     values: RowsKind | None = None
+
+    vocabulary: VocabularyKind | None = None
+    """Whether an example is a set of names, which may be new in any example."""
 
 
 class SessionStopRule(Struct, kw_only=True, omit_defaults=True):

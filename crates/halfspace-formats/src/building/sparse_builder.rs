@@ -335,6 +335,11 @@ impl SparseBuilder {
         self.is_real
     }
 
+    /// The number of active features of the rows in memory.
+    pub(crate) fn held_entries(&self) -> usize {
+        self.held.entries()
+    }
+
     /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
         self.first + self.held.rows()

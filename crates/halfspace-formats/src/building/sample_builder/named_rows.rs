@@ -62,6 +62,11 @@ impl SampleBuilder {
         self.named.as_ref().is_some_and(|named| named.is_real())
     }
 
+    /// The number of active features of all rows in memory, if they have names.
+    pub(crate) fn named_entries(&self) -> usize {
+        self.named.as_ref().map_or(0, |named| named.held_entries())
+    }
+
     fn named(&mut self, are_stated: bool) -> Result<&mut SparseBuilder, Fault> {
         if self.named.is_none() {
             SampleRules::check_no_n(self.rules.fixed_n)?;

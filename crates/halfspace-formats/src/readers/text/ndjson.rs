@@ -380,6 +380,11 @@ impl<R: Read> NdjsonPortions<R> {
         self.read
     }
 
+    /// The number of names of the examples that were not taken yet, if features have names.
+    pub fn names(&self) -> usize {
+        self.examples.builder.named_entries()
+    }
+
     /// Returns the examples since the last call, if there are any.
     ///
     /// # Errors

@@ -4,7 +4,11 @@
 //! stream into one session, then 64 concurrent streams into 64 sessions. After that one client, and then 64 clients,
 //! send single lines, one per request. The baseline repeats a write of 4 KiB with `fdatasync` in the same directory,
 //! before and after. Last comes the memory of a session of directed drift.
+//!
+//! `cargo bench --bench sessions -- names` measures sessions over names instead: see `names.rs`.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
+mod names;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Result, Write};
@@ -34,22 +38,37 @@ const N: usize = 64;
 
 fn main() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let mut child = Command::new(env!("CARGO_BIN_EXE_halfspace"))
-        .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
-        .arg(directory.path())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let measured = measure(&mut child, directory.path());
-    child.kill()?;
-    child.wait()?;
+    if std::env::args().any(|argument| argument == "names") {
+        return names::measure(directory.path());
+    }
+    let (child, address) = start(directory.path())?;
+    let measured = measure(&child, &address, directory.path());
+    stop(child)?;
     measured
 }
 
-fn measure(child: &mut Child, directory: &Path) -> Result<()> {
+/// Starts the program on a data directory. Returns its address, too.
+fn start(directory: &Path) -> Result<(Child, String)> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_halfspace"))
+        .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
+        .arg(directory)
+        .stdout(Stdio::piped())
+        .spawn()?;
     let mut banner = BufReader::new(child.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?);
     let mut line = String::new();
     banner.read_line(&mut line)?;
     let address = line.trim_end().rsplit('/').next().unwrap_or_default();
+    Ok((child, address.to_owned()))
+}
+
+/// Kills the program.
+fn stop(mut child: Child) -> Result<()> {
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
+
+fn measure(child: &Child, address: &str, directory: &Path) -> Result<()> {
     println!("n = {N}");
     println!("{:48} {:>12} {:>12}", "", "a second", "a sync");
     let before = rate(SYNCS, || syncs(directory))?;
@@ -162,7 +181,14 @@ fn lines(count: usize) -> Vec<u8> {
 
 /// Opens a session and returns its path.
 fn open(address: &str, learner: &str, n: usize) -> Result<String> {
-    let body = format!(r#"{{"learner": {{"name": "{learner}"}}, "n": {n}, "seed": 1}}"#);
+    opened(
+        address,
+        &format!(r#"{{"learner": {{"name": "{learner}"}}, "n": {n}, "seed": 1}}"#),
+    )
+}
+
+/// Opens the session of a request and returns its path.
+fn opened(address: &str, body: &str) -> Result<String> {
     let answer = post(address, "/v1/sessions", "application/json", body.as_bytes())?;
     let head = answer.lines().find(|line| line.starts_with("location: "));
     Ok(head.expect("an open session")["location: ".len()..].to_owned())
@@ -182,10 +208,14 @@ fn learn(address: &str, path: &str, lines: &[u8]) -> Result<()> {
 
 /// Sends a request on a new connection and returns the whole answer.
 fn post(address: &str, path: &str, media_type: &str, body: &[u8]) -> Result<String> {
+    send(address, "POST", path, media_type, body)
+}
+
+fn send(address: &str, method: &str, path: &str, media_type: &str, body: &[u8]) -> Result<String> {
     let mut connection = TcpStream::connect(address)?;
     let length = body.len();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
          content-type: {media_type}\r\ncontent-length: {length}\r\n\r\n"
     );
     connection.write_all(head.as_bytes())?;

@@ -331,6 +331,40 @@ mod tests {
         assert_eq!(Vocabulary::of_names([""]), None);
     }
 
+    /// Rows bring their names in the same order, whether they come together or one by one.
+    #[test]
+    fn names_of_rows_join_in_the_order_of_the_rows() {
+        let given = vocabulary(&["a", "b", "c", "d", "unused"]);
+        let rows = |some: &[&[u32]]| {
+            let mut rows = SparseMatrix::new(5, false);
+            for &ids in some {
+                rows.push_row(SparseRow { ids, values: None });
+            }
+            rows
+        };
+        let all: [&[u32]; 3] = [&[2, 3], &[], &[0, 1, 2]];
+        let own = vocabulary(&["x", "b"]);
+        let (together, new) = own.joined_by(&given, &rows(&all));
+        assert_eq!(
+            (together.ids.as_slice(), together.n()),
+            (&[4, 1, 2, 3, 5][..], 5)
+        );
+        assert_eq!(new, [2, 3, 0]);
+        let mut single = own.clone();
+        for row in all {
+            let (_, new) = single.joined_by(&given, &rows(&[row]));
+            single.join(&given, &new);
+        }
+        assert_eq!(
+            single.names().collect::<Vec<_>>(),
+            ["x", "b", "c", "d", "a"]
+        );
+        let mut stored = own.clone();
+        assert_eq!(stored.add_bytes(&single.bytes_from(own.len())), Some(()));
+        assert_eq!(stored, single);
+        assert_eq!(stored.add_bytes(&single.bytes_from(4)), None);
+    }
+
     #[test]
     fn unknown_names_get_ids_after_the_known_ones() {
         let (own, given) = (

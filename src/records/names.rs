@@ -134,7 +134,7 @@ impl Names {
             Some(FeatureNames::Open(vocabulary)) => {
                 Some(Arc::make_mut(vocabulary.get_or_insert_default()))
             }
-            Some(FeatureNames::Listed(_)) | None => None,
+            Some(FeatureNames::Listed(_) | FeatureNames::Indexed(_)) | None => None,
         }
     }
 

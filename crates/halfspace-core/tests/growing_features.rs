@@ -134,7 +134,15 @@ fn learners() -> Vec<(&'static str, Value, bool)> {
         ("perceptron", json!({}), true),
         ("perceptron", json!({"eta": 0.3, "bias": false}), true),
         ("averaged-perceptron", json!({"order": "cyclic"}), true),
+        (
+            "averaged-perceptron",
+            json!({"order": "cyclic", "thickness": 3}),
+            true,
+        ),
         ("winnow", json!({}), false),
+        ("winnow", json!({"thickness": 0.3}), false),
+        ("kernel-winnow", json!({"thickness": 0.3}), false),
+        ("kernel-perceptron", json!({"thickness": 4}), false),
         // The power 1 is not exact on the scale of such a threshold, and above it.
         (
             "winnow",
@@ -163,10 +171,10 @@ fn unseen(answers: &[Answered]) -> usize {
 #[test]
 fn grown_session_equals_one_that_knew_all_features() {
     let random = &mut StdRng::seed_from_u64(7);
-    for number in 0..6 {
+    for number in 0..40 {
         for (learner, params, reads_values) in learners() {
             let classes = [2, 5, 20][number % 3];
-            let is_open = classes > 2 && number >= 3;
+            let is_open = classes > 2 && number / 3 % 2 == 1;
             let count = random.random_range(1..300);
             let strengths = match (reads_values, number % 4) {
                 (true, 1) => Strengths::Whole,

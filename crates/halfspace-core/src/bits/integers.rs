@@ -106,10 +106,10 @@ impl IntegerColumn {
     /// # Panics
     /// Panics if the weights have learnt in the signed reading, which changes the weights of all columns.
     pub fn grow(&mut self, n: usize) {
-        self.n = n;
         if let Cells::Narrow { .. } = self.cells {
             self.list(0);
         }
+        self.n = n;
         let offset = match &mut self.cells {
             Cells::Zeros | Cells::Narrow { .. } => return,
             Cells::Listed {

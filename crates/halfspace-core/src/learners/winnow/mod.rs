@@ -306,6 +306,8 @@ impl Rule for Winnow {
     fn grow(&mut self, n: usize) -> Result<(), String> {
         if self.weights.grow(n) {
             self.table = self.weights.table();
+            let share = self.thick.as_ref().map(|thick| thick.share);
+            self.thick = share.map(|share| Thick::new(share, &self.weights));
         }
         Ok(())
     }

@@ -178,6 +178,32 @@ async fn only_learnt_examples_add_names() {
     let new = session(&service, &path).await;
     assert_eq!((&new["n"], &new["features"]), (&json!(0), &json!([])));
     let (learn, predict) = (format!("{path}/examples"), format!("{path}/predict"));
+    // Nothing has a name yet.
+    let nameless = opened(&service, &asked).await;
+    let found = learnt(&service, &nameless, "{\"x\": [], \"y\": -1}\n".to_owned()).await;
+    assert_eq!(
+        (&found[0]["mistake"], &found[0]["unseen"]),
+        (&json!(false), &json!(0))
+    );
+    let model = service
+        .post(&format!("{nameless}/model"))
+        .await
+        .expect(201)
+        .id();
+    let model = session(&service, &format!("/v1/models/{model}")).await;
+    assert_eq!(model["features"], json!([]));
+    let predicted = service
+        .post_json(
+            &format!("/v1/models/{}/predict", model["id"].as_str().unwrap()),
+            &json!({"unlabelled": {"examples": [["x"], []]}}),
+        )
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&predicted["predictions"], &predicted["unseen"]),
+        (&json!([-1, -1]), &json!([1, 0]))
+    );
     let body = "{\"x\": [\"b\", \"a\"], \"y\": 1}\n{\"x\": [\"c\", \"a\", \"b\"], \"y\": -1}\n{\"x\": [], \"y\": 1}\n";
     let found = learnt(&service, &path, body.to_owned()).await;
     let unseen = found.iter().map(|answer| &answer["unseen"]);
@@ -210,7 +236,7 @@ async fn only_learnt_examples_add_names() {
         service.forget_sessions();
     }
     let listed = service.get("/v1/sessions").await.expect(200).json();
-    assert_eq!(listed["items"][0]["n"], 4);
+    assert_eq!(listed["items"][1]["n"], 4);
     // An example with more than three names is learnt.
     let body = "1 p q r s t:1\n-1 a\n";
     let answer = service.post_as(&learn, LIBSVM, body).await.expect(200);
@@ -302,7 +328,7 @@ async fn sessions_refuse_what_does_not_fit_their_vocabulary() {
     let bits = "{\"x\": \"101\", \"y\": 1}\n{\"x\": \"011\", \"y\": -1}\n";
     for (path, query, media_type, body, told) in [
         (&named, "", NDJSON, bits, "names"),
-        (&named, "", "text/csv", "y,a\n1,0\n", "vocabulary"),
+        (&named, "", "text/csv", "y,a\n1,0\n", "kinds=*:nominal"),
         (&named, "?n=3", NDJSON, names, "n = 3"),
         (
             &named,

@@ -58,7 +58,7 @@ pub fn measure(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Sends the lines, with so many kills in between, and returns the model of the session without its id and time.
+/// Sends the lines, with so many kills in between, and returns what the session learnt.
 fn run(
     directory: &Path,
     name: &str,
@@ -100,21 +100,25 @@ fn run(
     let model = &head.expect("a saved model")["location: ".len()..];
     let document = send(&address, "GET", model, NDJSON, b"")?;
     stop(child)?;
-    let body = document.split("\r\n\r\n").nth(1).expect("a body");
-    let first = body.find("\"params\"").expect("a document of a model");
-    let hypothesis = &body[first..];
-    let end = hypothesis.find("\"lineage\"").unwrap_or(hypothesis.len());
-    Ok(without_ids(&hypothesis[..end]))
+    let model: serde_json::Value = serde_json::from_str(&content(&document))?;
+    Ok(["hypothesis", "features", "classes", "mistakes", "updates"]
+        .map(|name| model[name].to_string())
+        .concat())
 }
 
-/// The text without the times and ids, which differ from one session to the next.
-fn without_ids(text: &str) -> String {
-    let members = text.split(',').filter(|member| {
-        !["\"id\"", "\"created_at\"", "\"learnt_from\"", "\"sha256\""]
-            .iter()
-            .any(|name| member.contains(name))
-    });
-    members.collect()
+/// The body of an answer, which may come in chunks.
+fn content(answer: &str) -> String {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    if !head.to_lowercase().contains("transfer-encoding: chunked") {
+        return body.to_owned();
+    }
+    let (mut whole, mut rest) = (String::new(), body);
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size.trim(), 16).expect("the size of a chunk");
+        whole += &after[..size];
+        rest = after[size..].trim_start_matches("\r\n");
+    }
+    whole
 }
 
 /// The times of predictions with 100 names and of single examples, by one client.

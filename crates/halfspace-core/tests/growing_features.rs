@@ -181,7 +181,7 @@ fn grown_session_equals_one_that_knew_all_features() {
                 (true, 3) => Strengths::Fractions,
                 _ => Strengths::Presence,
             };
-            let names = [20, 3000][number / 3 % 2];
+            let names = [20, 30_000][number / 3 % 2];
             let examples = Examples::draw(random, classes, names, count, strengths);
             let (n, known) = examples.known(count);
             let classes = if is_open { 0 } else { classes as usize };
@@ -211,7 +211,7 @@ fn grown_session_equals_one_that_knew_all_features() {
                 answers.extend(session.learn(&part, &Run::default()).expect("learnt"));
                 assert_eq!(session.n(), n);
                 assert_eq!(unseen(&answers), n);
-                if random.random_bool(0.3) {
+                if random.random_bool(0.6) {
                     let snapshot = session.snapshot();
                     session = Session::restore(plan.clone(), &snapshot).expect("a snapshot");
                     assert_eq!(session.snapshot(), snapshot);

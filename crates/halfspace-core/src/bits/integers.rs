@@ -546,6 +546,37 @@ mod tests {
     }
 
     proptest! {
+        /// Wherever the weights are stored, a grown column is the one that had the further weights from the beginning.
+        #[test]
+        fn grown_column_has_further_weights_of_0(
+            (weights, rows, step) in cases(), more in 0_usize..900, updates in 0_usize..3,
+        ) {
+            let n = weights.len() + more;
+            let mut longer = weights.clone();
+            longer.resize(n, 0);
+            let (mut grown, mut whole) = (IntegerColumn::new(weights.clone()), IntegerColumn::new(longer));
+            let listed = |row: &Vec<u64>| -> Vec<u32> {
+                (0..weights.len()).filter(|&j| bit(row, j)).map(|j| j as u32).collect()
+            };
+            for row in rows.iter().take(updates) {
+                grown.add_sparse(&listed(row), step.amount, false);
+                whole.add_sparse(&listed(row), step.amount, false);
+            }
+            grown.grow(n);
+            prop_assert_eq!(&grown, &whole);
+            let step = IntegerStep { is_signed: false, ..step };
+            for row in &rows {
+                let mut ids = listed(row);
+                ids.extend((more > 0).then_some(n as u32 - 1));
+                prop_assert_eq!(grown.sparse_score(&ids, step), whole.sparse_score(&ids, step));
+                grown.add_sparse(&ids, step.amount, false);
+                whole.add_sparse(&ids, step.amount, false);
+                prop_assert_eq!(&grown, &whole);
+            }
+        }
+    }
+
+    proptest! {
         #[test]
         fn scores_and_updates_are_those_of_the_definition(
             (mut weights, rows, step) in cases(), is_listed in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],

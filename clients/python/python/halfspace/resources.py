@@ -501,8 +501,8 @@ class AsyncSession:
         """Predicts and learns examples in order, and yields one answer for each. See `Session.stream`."""
         stream = Stream(self.client.address, self.client.headers, self.id, self.position, self._is_certain)
         self._is_certain = False
-        read = one_by_one if isinstance(examples, AsyncIterable) else pulled
-        bursts = read(examples, self._features)
+        own = self._features
+        bursts = one_by_one(examples, own) if isinstance(examples, AsyncIterable) else pulled(examples, own)
 
         async def position() -> int:
             return (await self.client.get_session(self.id)).position

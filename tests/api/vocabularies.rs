@@ -314,6 +314,7 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
             "monotone",
         ),
         ("winnow/train?params.negated_literals=true", "false"),
+        ("perceptron/train?assume=uniform", "no named distribution"),
         ("sbpi/train?", "take names"),
         ("directed-drift/train?", "take names"),
     ] {

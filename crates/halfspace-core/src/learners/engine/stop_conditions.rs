@@ -26,6 +26,14 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     check_confidence(task, input.n(), fresh_sampling(task, input))?;
     check_pac(task, input)?;
     if let Input::Sample { data, assume } = input {
+        if task.names && assume.is_some_and(|assume| assume != Assume::Independent) {
+            return Err(TaskError::WrongStop {
+                field: "assume",
+                detail: "features with names have no number, so their examples follow no named distribution; they \
+                         can be independent"
+                    .to_owned(),
+            });
+        }
         let shape = data.shape();
         return check_assume(assume, shape.labels.is_labelled(), shape.is_real);
     }

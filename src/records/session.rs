@@ -298,7 +298,8 @@ pub fn unpack(
         None => n,
         Some(vocabulary) => {
             vocabulary.add_bytes(take_part(&mut rest)?)?;
-            vocabulary.len()
+            // Examples without any name have one feature.
+            vocabulary.len().max(1)
         }
     };
     let labels = match kind & LABELLED {

@@ -197,7 +197,7 @@ fn grown_session_equals_one_that_knew_all_features() {
             };
             let planes = if is_open { known } else { classes };
             let mut whole = Session::new(plan.clone()).expect("a session");
-            let data = examples.data(0..count, n, planes);
+            let data = examples.data(0..count, n.max(1), planes);
             let expected = whole.learn(&data, &Run::default()).expect("learnt");
             let (mut session, mut answers, mut first) =
                 (Session::new(plan.clone()).expect("one"), Vec::new(), 0);
@@ -207,7 +207,8 @@ fn grown_session_equals_one_that_knew_all_features() {
                     _ => (first + random.random_range(1..150)).min(count),
                 };
                 let (n, known) = examples.known(end);
-                let part = examples.data(first..end, n, if is_open { known } else { classes });
+                let part =
+                    examples.data(first..end, n.max(1), if is_open { known } else { classes });
                 answers.extend(session.learn(&part, &Run::default()).expect("learnt"));
                 assert_eq!(session.n(), n);
                 assert_eq!(unseen(&answers), n);

@@ -151,7 +151,8 @@ impl Vocabulary {
         let n = self.len() + new.len();
         // No row has the other names.
         let ids = ids.into_iter().map(|id| id.unwrap_or(n as u32)).collect();
-        (Renumbering { ids, n }, new)
+        // Examples without any name have one feature.
+        (Renumbering { ids, n: n.max(1) }, new)
     }
 
     /// Adds names of other data, by their ids there.

@@ -214,14 +214,9 @@ impl Data {
     /// Creates a sample.
     ///
     /// # Panics
-    /// Panics if there is no example, not exactly one label per example, or no feature in dense rows. Sparse rows may
-    /// lack any, as long as no example has brought a name.
+    /// Panics if there is no example, no feature or not exactly one label per example.
     pub fn new(features: Features, labels: Labels) -> Self {
-        let may_lack = matches!(features, Features::Sparse(_));
-        assert!(
-            features.rows() > 0 && (features.n() > 0 || may_lack),
-            "an empty sample"
-        );
+        assert!(features.rows() > 0 && features.n() > 0, "an empty sample");
         if let Labels::Labelled(codes) = &labels {
             assert_eq!(codes.rows(), features.rows(), "one label an example");
         }

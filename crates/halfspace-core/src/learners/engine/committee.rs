@@ -25,6 +25,7 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::thickness::Band;
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::engine::verdict::{Stand, Verdict};
 use crate::learners::hypothesis::Hypothesis;
@@ -58,9 +59,12 @@ pub struct Committee {
     step: Option<f64>,
     /// What each member decided on the present row.
     stands: Vec<Stand>,
-    /// The scores of the present row, in lockstep or one by one.
+    /// The scores of the present row in lockstep.
     scores: Vec<i64>,
+    /// The scores of the present row, if they are compared one by one or with the band.
     exact: Vec<Score>,
+    /// The [band](crate::learners::engine::rule::OnlineRule::band) of every member.
+    band: Option<Band>,
     /// The rows of the present block that were mistakes of each member, or its first row, as masks.
     mistaken: Vec<u64>,
     joining: Option<Joining>,
@@ -87,6 +91,7 @@ impl Committee {
         let first = first.ok_or(OF_TWO)?;
         let order = first.order();
         let step = first.additive_step();
+        let band = first.band().cloned();
         if order == Order::RandomMistake {
             return Err(
                 "tells no more than two classes apart in this order; set order to cyclic or shuffled",
@@ -109,6 +114,7 @@ impl Committee {
             stands,
             scores: Vec::new(),
             exact: Vec::new(),
+            band,
             mistaken,
             joining,
             presented: 0,
@@ -151,7 +157,7 @@ impl Committee {
             refused = refused.or(own.hear(row));
             let own = own.rule()?;
             let decision = own.decide(&block.of_class(class), row, stop);
-            let (is_positive, band) = (decision.is_positive(), own.band());
+            let (is_positive, band) = (decision.is_positive(), self.band.as_ref());
             let stand = Stand::of(is_positive, &decision.score, code == class, band);
             self.stands.push(stand);
             // A replay must know where the member joined.
@@ -195,49 +201,36 @@ impl Committee {
             self.lockstep = Some(Lockstep::of(&last.collect::<Vec<_>>()));
         }
         self.stands.clear();
+        self.exact.clear();
         let class = block.class(row);
-        let verdict = match self.lockstep.as_mut().and_then(Option::as_mut) {
+        let band = self.band.as_ref();
+        let predicted = match self.lockstep.as_mut().and_then(Option::as_mut) {
             Some(lockstep) => {
                 lockstep.scores(block, row, &mut self.scores);
-                let band = self.members.first_mut().and_then(Member::rule);
-                let band = band.and_then(|rule| rule.band());
-                let stand = |(code, score): (u32, &i64)| {
-                    Stand::of(*score >= 0, &Score::Integer(*score), code == class, band)
-                };
-                self.stands.extend((0..).zip(&self.scores).map(stand));
-                let predicted = first_largest(&self.scores, |one, other| one > other);
-                match band {
-                    None => Verdict::without_band(predicted, class),
-                    Some(band) => {
-                        self.exact.clear();
-                        self.exact
-                            .extend(self.scores.iter().copied().map(Score::Integer));
-                        Verdict::within(band, &self.exact, predicted, class)
+                for (code, &score) in (0..).zip(&self.scores) {
+                    let (is_positive, score) = (score >= 0, Score::Integer(score));
+                    let stand = Stand::of(is_positive, &score, code == class, band);
+                    self.stands.push(stand);
+                    if band.is_some() {
+                        self.exact.push(score);
                     }
                 }
+                first_largest(&self.scores, |one, other| one > other)
             }
-            None => self.decide_one_by_one(block, row, stop),
+            None => {
+                for (code, member) in (0..).zip(&mut self.members) {
+                    let Some(own) = member.rule() else { continue };
+                    let decision = own.decide(block, row, stop);
+                    let is_positive = decision.is_positive();
+                    let stand = Stand::of(is_positive, &decision.score, code == class, band);
+                    self.stands.push(stand);
+                    self.exact.push(decision.score);
+                }
+                first_largest(&self.exact, |one, other| one.compare(other).is_gt())
+            }
         };
+        let verdict = Verdict::of(predicted, class, &self.exact, band);
         stop.look().is_none().then_some(verdict)
-    }
-
-    fn decide_one_by_one(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Verdict {
-        let class = block.class(row);
-        self.exact.clear();
-        for (code, member) in (0..).zip(&mut self.members) {
-            let Some(own) = member.rule() else { continue };
-            let decision = own.decide(block, row, stop);
-            let (is_positive, band) = (decision.is_positive(), own.band());
-            let stand = Stand::of(is_positive, &decision.score, code == class, band);
-            self.stands.push(stand);
-            self.exact.push(decision.score);
-        }
-        let predicted = first_largest(&self.exact, |one, other| one.compare(other).is_gt());
-        let band = self.members.first_mut().and_then(Member::rule);
-        match band.and_then(|rule| rule.band()) {
-            None => Verdict::without_band(predicted, class),
-            Some(band) => Verdict::within(band, &self.exact, predicted, class),
-        }
     }
 
     /// Lets the members learn from the row, on which they decided if a class was known. Returns whether one of them

@@ -32,19 +32,13 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    pub fn without_band(predicted: u32, class: u32) -> Self {
-        Self {
-            predicted,
-            loses: (predicted != class).then_some(predicted),
-        }
-    }
-
-    /// The verdict by these scores of all classes on a row of one of them. An equal score of an earlier class wins, as
-    /// in a prediction.
-    pub fn within(band: &Band, scores: &[Score], predicted: u32, class: u32) -> Self {
-        let Some(own) = scores.get(class as usize) else {
-            // The class has no member yet, so the prediction is a mistake.
-            return Self::without_band(predicted, class);
+    /// The verdict on a row of a class for which `predicted` was predicted. A band needs the scores of all classes, of
+    /// which an equal one of an earlier class wins, as in a prediction.
+    pub fn of(predicted: u32, class: u32, scores: &[Score], band: Option<&Band>) -> Self {
+        // A class that has no member yet has no score, and the prediction is a mistake.
+        let Some((band, own)) = band.zip(scores.get(class as usize)) else {
+            let loses = (predicted != class).then_some(predicted);
+            return Self { predicted, loses };
         };
         let others = (0..).zip(scores).filter(|(code, _)| *code != class);
         let is_above = |one: &(u32, &Score), other: &(u32, &Score)| one.1.compare(other.1).is_gt();

@@ -2,8 +2,6 @@
 //!
 //! This module does not know which learners exist.
 
-use std::cmp::Ordering;
-
 use num_bigint::{BigInt, BigUint};
 use serde_json::{Map, Value};
 
@@ -114,22 +112,10 @@ impl Score {
 
     /// Whether this score is above another one of the same kind.
     pub fn is_above(&self, other: &Self) -> bool {
-        let part = |number: &BigUint| BigInt::from(number.clone());
-        let order = match (self, other) {
-            (Self::Real(own), Self::Real(other)) => own.partial_cmp(other),
-            (
-                Self::Exact {
-                    numerator: own,
-                    denominator: of,
-                },
-                Self::Exact {
-                    numerator: other,
-                    denominator: of_other,
-                },
-            ) => Some((own * part(of_other)).cmp(&(other * part(of)))),
-            _ => None,
-        };
-        order == Some(Ordering::Greater)
+        match self.minus(other) {
+            Self::Exact { numerator, .. } => numerator > BigInt::ZERO,
+            Self::Real(difference) => difference > 0.0,
+        }
     }
 }
 

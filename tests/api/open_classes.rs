@@ -51,12 +51,12 @@ fn opening(learner: &str, multiclass: &str) -> Value {
         "n": N, "seed": 1, "classes": "open", "multiclass": multiclass})
 }
 
-async fn opened(service: &Service, asked: &Value) -> String {
+pub async fn opened(service: &Service, asked: &Value) -> String {
     let opened = service.post_json("/v1/sessions", asked).await.expect(201);
     format!("/v1/sessions/{}", opened.id())
 }
 
-fn answers(text: &str) -> Vec<Value> {
+pub fn answers(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()

@@ -2,22 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::open_classes::{answers, opened};
 use crate::service::{Program, Service};
 use crate::vocabularies::{Example, examples, ndjson};
 
 const NDJSON: &str = "application/x-ndjson";
 const LIBSVM: &str = "text/x-libsvm";
-
-async fn opened(service: &Service, asked: &Value) -> String {
-    let opened = service.post_json("/v1/sessions", asked).await.expect(201);
-    format!("/v1/sessions/{}", opened.id())
-}
-
-fn answers(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
 
 async fn learnt(service: &Service, session: &str, body: String) -> Vec<Value> {
     let path = format!("{session}/examples");

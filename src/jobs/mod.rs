@@ -42,6 +42,7 @@ pub use datasets::store::NewDataset;
 pub use datasets::stored::ReadError;
 pub use error::JobsError;
 pub use ids::Ids;
+pub(crate) use json_text::INLINE_HYPOTHESIS_BYTES_MAX;
 pub use json_text::is_shown_inline;
 pub use models::import::{ImportError, check_import};
 pub use models::loaded::LoadedModel;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::jobs::is_shown_inline;
+use crate::jobs::{INLINE_HYPOTHESIS_BYTES_MAX, is_shown_inline};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::names::VocabularyKind;
 use crate::records::session::SessionRecord;
@@ -206,7 +206,11 @@ fn hypothesis(
     names: &Names,
     session: &Session,
 ) -> Option<(HypothesisDocument, Option<Vec<String>>)> {
-    let is_long = |own: &Vocabulary| !is_shown_inline(&own.names().collect::<Vec<_>>());
+    // So many names are too long, whatever they are.
+    let is_long = |own: &Vocabulary| {
+        let some: Vec<_> = own.names().take(INLINE_HYPOTHESIS_BYTES_MAX).collect();
+        !is_shown_inline(&some)
+    };
     if names.vocabulary().is_some_and(|own| is_long(own)) {
         return None;
     }

@@ -388,8 +388,8 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
     """A column with features."""
 
     cells: NamedCells | None = None
-    """What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of a
-    `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    """What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
+    of the name of the column, and a true `boolean` gives that name.
     """
 
     kind: ColumnKindName
@@ -422,8 +422,8 @@ class ColumnKind(Struct, kw_only=True, omit_defaults=True):
     """The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union."""
 
     cells: NamedCells | None = None
-    """What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of a
-    `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    """What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
+    of the name of the column, and a true `boolean` gives that name.
     """
 
     kind: ColumnKindName
@@ -4046,8 +4046,8 @@ class StatedColumn(Struct, kw_only=True, omit_defaults=True):
     """A column with features, as a request states the column."""
 
     cells: NamedCells | None = None
-    """What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of a
-    `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    """What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
+    of the name of the column, and a true `boolean` gives that name.
     """
 
     kind: ColumnKindName

@@ -103,8 +103,8 @@ struct ColumnKindShape {
     /// threshold.
     #[schema(nullable = false)]
     thresholds: Option<Vec<f64>>,
-    /// What the cells of a column are that gives names, which nobody lists in advance: `column=word` for each word of
-    /// a `nominal` column, and the name of the column with the value of a `number`, or for true of a `boolean` column.
+    /// What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
+    /// of the name of the column, and a true `boolean` gives that name.
     #[schema(nullable = false)]
     cells: Option<NamedCells>,
 }

@@ -75,6 +75,28 @@ impl SparseMatrix {
         );
     }
 
+    /// Appends a row whose features are given by their distances: the first from 0, each other one from the one
+    /// before, less 1. None if a feature is not below n, or there is not a value per feature of real rows.
+    pub fn push_distances(
+        &mut self,
+        distances: impl Iterator<Item = u32>,
+        values: Option<&[f64]>,
+    ) -> Option<()> {
+        let mut next = 0_u64;
+        self.ids.extend(distances.map(|distance| {
+            next += u64::from(distance) + 1;
+            (next - 1) as u32
+        }));
+        self.end_row();
+        if let Some(all) = &mut self.values {
+            all.extend_from_slice(values?);
+        }
+        let all = self.values.as_ref();
+        let has_values = all.is_none_or(|all| all.len() == self.ids.len());
+        // The features ascend, so the last one speaks for all.
+        (has_values && next <= self.n as u64).then_some(())
+    }
+
     /// Appends an active feature to the unfinished row. The features of a row ascend, and a Boolean row takes only
     /// the value 1.
     #[inline]

@@ -4,13 +4,12 @@
 //! how long exact numbers will grow; a job that needs more memory for those takes it where it looks at the stop flag:
 //! see [`halfspace_core::memory::check`].
 
-use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::task::{Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::waiting_bytes;
 use halfspace_core::learners::predictor::Predictor;
-use halfspace_core::learners::sample::examples::{LabelKind, Shape};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind, Shape};
 use halfspace_core::separability::box_certificate;
 
 /// Every job: the record, the progress and the buffers of a reader.
@@ -43,28 +42,29 @@ const SOLVER_EXAMPLES: u64 = 8192;
 /// One entry of the exact system: two copies as integers, the residues with their inverse, and the normal equations.
 const EXACT_ENTRY_BYTES: u64 = 160;
 
+/// The windows of dense data that are read in parts.
+const DENSE_WINDOWS_BYTES: u64 = 4 << 20;
+
+/// Those of sparse data, which take four times as much in memory as on the disk, in vectors that grow.
+const SPARSE_WINDOWS_BYTES: u64 = 16 << 20;
+
 /// The examples of a task that reads them in order, in memory or block by block.
-fn examples_bytes(shape: Shape, resident_bytes_max: u64) -> u64 {
-    let whole = shape.memory_bytes();
+fn examples_bytes(data: &dyn Examples, resident_bytes_max: u64) -> u64 {
+    let whole = data.shape().memory_bytes();
     if whole <= resident_bytes_max {
         return whole;
     }
-    let row = Shape {
-        examples: 1,
-        labels: LabelKind::Unlabelled,
-        ..shape
-    };
-    let block = match shape.is_real {
-        true => row.memory_bytes() * BLOCK_ROWS as u64,
-        false => row.memory_bytes(),
+    let windows = match data.shape().entries {
+        None => DENSE_WINDOWS_BYTES,
+        Some(_) => SPARSE_WINDOWS_BYTES,
     };
     // A window, the window that replaces it, and a block that is read out of order.
-    (4 << 20) + 3 * block.min(whole)
+    windows + 3 * data.block_bytes_max().min(whole)
 }
 
 fn input_bytes(input: Input<'_>, resident_bytes_max: u64) -> u64 {
     match input {
-        Input::Sample { data, .. } => examples_bytes(data.shape(), resident_bytes_max),
+        Input::Sample { data, .. } => examples_bytes(data, resident_bytes_max),
         Input::Generated(_) => 0,
     }
 }

@@ -424,6 +424,16 @@ impl Examples for StoredExamples {
     fn in_memory(&self) -> Option<&Data> {
         self.whole.get()
     }
+
+    fn block_bytes_max(&self) -> u64 {
+        if self.header().entries.is_none() {
+            return self.header().block().memory_bytes();
+        }
+        let bytes = |block| Some(self.layout.block_end(block)? - self.layout.block_offset(block)?);
+        let largest = (0..self.layout.blocks()).filter_map(bytes).max();
+        // An active feature takes at least a byte on the disk and 4 in memory, where rows have starts of 8 bytes.
+        4 * largest.unwrap_or(0) + (8 * BLOCK_ROWS) as u64
+    }
 }
 
 impl fmt::Debug for StoredExamples {

@@ -25,6 +25,11 @@ pub trait Examples: fmt::Debug + Send + Sync {
 
     /// The whole sample, if it is in memory.
     fn in_memory(&self) -> Option<&Data>;
+
+    /// Upper bound of the bytes of a block of rows in memory.
+    fn block_bytes_max(&self) -> u64 {
+        self.shape().block().memory_bytes()
+    }
 }
 
 /// Description of a sample before any row is read.
@@ -99,6 +104,15 @@ impl Shape {
             }
         };
         words.saturating_mul(8).saturating_add(self.label_bytes())
+    }
+
+    /// The shape of a block, as if it had all active features.
+    #[must_use]
+    pub fn block(self) -> Self {
+        Self {
+            examples: self.examples.min(BLOCK_ROWS),
+            ..self
+        }
     }
 
     fn label_bytes(&self) -> u64 {

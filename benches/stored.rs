@@ -1,14 +1,16 @@
 //! Speed of learning from stored examples block by block, beside the same examples in memory, and of verifying the
 //! digest.
 //!
-//! Run `cargo bench --bench stored [rows]`. The file is in the system's cache, so you measure this program and not a
-//! disk. The sides alternate, the benchmark prints medians, and it fails if the outcomes differ.
+//! Run `cargo bench --bench stored [rows]`, for dense rows and for sparse ones. The file is in the system's cache, so
+//! you measure this program and not a disk. The sides alternate, the benchmark prints medians, and it fails if the
+//! outcomes differ.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Instant;
 
+use halfspace_core::bits::{BitVector, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
@@ -18,12 +20,16 @@ use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Buffers, ReadAt, StoredExamples, digest, write_blocks};
 use serde_json::{Value, json};
 
 const N: usize = 256;
+/// Words of the sparse rows, and how many each row has.
+const WORDS: usize = 300_000;
+const ACTIVE: usize = 60;
 const ROUNDS: usize = 5;
 
 #[derive(Debug)]
@@ -47,29 +53,9 @@ fn main() -> io::Result<()> {
         noise: 0.01,
         ..Plan::endless(Plan::random_target(N, Seed(1)), Sampling::Uniform)
     };
-    let data = Generated::materialise(plan, Seed(1), &Run::default());
-    let file = tempfile::NamedTempFile::new()?;
-    let mut writer = BufWriter::new(file.reopen()?);
-    write_blocks(&data, None, None, &mut writer).map_err(io::Error::other)?;
-    writer.flush()?;
-    drop(writer);
-    println!("{rows} examples of n = {N}, examples a second:");
-    println!(
-        "{:<34} {:>12} {:>12} {:>12} {:>12}",
-        "", "memory", "64 KiB", "1 MiB", "4 MiB"
-    );
-    let windows = [64 << 10, 1 << 20, 4 << 20];
-    let open = |window_bytes| {
-        let buffers = Buffers {
-            whole_bytes_max: 0,
-            window_bytes,
-        };
-        let source = Box::new(Plain(file.reopen()?));
-        let stop = StopFlag::default();
-        StoredExamples::open(source, digest(&data, None, None), buffers, stop)
-            .map_err(io::Error::other)
-    };
-    for (name, learner, params, passes) in [
+    let dense = Generated::materialise(plan, Seed(1), &Run::default());
+    println!("{rows} examples of n = {N}");
+    let trainings = [
         ("directed-drift, one pass", "directed-drift", json!({}), 1),
         ("perceptron, 3 passes", "perceptron", json!({}), 3),
         ("winnow, 2 passes", "winnow", json!({}), 2),
@@ -80,16 +66,84 @@ fn main() -> io::Result<()> {
             2,
         ),
         ("pocket, 5 evaluations", "pocket", json!({}), 5),
-    ] {
+    ];
+    measure(&dense, &trainings)?;
+    println!("\n{rows} texts of {ACTIVE} of {WORDS} words");
+    let unsigned = json!({"reading": "unsigned"});
+    let trainings = [
+        ("perceptron, 3 passes", "perceptron", unsigned.clone(), 3),
+        (
+            "averaged perceptron, 3 passes",
+            "averaged-perceptron",
+            unsigned,
+            3,
+        ),
+        ("winnow, 2 passes", "winnow", json!({}), 2),
+    ];
+    measure(&texts(rows), &trainings)
+}
+
+/// Texts with a frequency of words that falls as in Zipf's law, labelled at random weights.
+fn texts(rows: usize) -> Data {
+    let mut uniform = (0..).map(|at| (Seed(1).child(at).0 >> 11) as f64 / (1_u64 << 53) as f64);
+    let mut features = SparseMatrix::new(WORDS, false);
+    let mut signs = BitVector::zeros(rows);
+    let mut ids = Vec::new();
+    for row in 0..rows {
+        ids.clear();
+        while ids.len() < ACTIVE {
+            // The logarithm of the word's rank is uniform.
+            let word = (WORDS as f64).powf(uniform.next().unwrap_or_default()) as u32 - 1;
+            if !ids.contains(&word) {
+                ids.push(word);
+            }
+        }
+        ids.sort_unstable();
+        features.push_row(SparseRow {
+            ids: &ids,
+            values: None,
+        });
+        let weight = |word: u32| Seed(2).child(word.into()).0 as i64 as f64;
+        signs.set(
+            row,
+            ids.iter().map(|&word| weight(word)).sum::<f64>() >= 0.0,
+        );
+    }
+    Data::new(Features::Sparse(features), Labels::of_signs(signs))
+}
+
+/// Prints the speed of trainings by name, learner, parameters and passes, and that of verifying.
+fn measure(data: &Data, trainings: &[(&str, &str, Value, u64)]) -> io::Result<()> {
+    let file = tempfile::NamedTempFile::new()?;
+    let mut writer = BufWriter::new(file.reopen()?);
+    write_blocks(data, None, None, &mut writer).map_err(io::Error::other)?;
+    writer.flush()?;
+    drop(writer);
+    println!(
+        "{:<34} {:>12} {:>12} {:>12} {:>12}",
+        "examples a second", "memory", "64 KiB", "1 MiB", "4 MiB"
+    );
+    let windows = [64 << 10, 1 << 20, 4 << 20];
+    let open = |window_bytes| {
+        let buffers = Buffers {
+            whole_bytes_max: 0,
+            window_bytes,
+        };
+        let source = Box::new(Plain(file.reopen()?));
+        let stop = StopFlag::default();
+        StoredExamples::open(source, digest(data, None, None), buffers, stop)
+            .map_err(io::Error::other)
+    };
+    for (name, learner, params, passes) in trainings {
         let stored = [open(windows[0])?, open(windows[1])?, open(windows[2])?];
-        let kept: [&dyn Examples; 4] = [&data, &stored[0], &stored[1], &stored[2]];
+        let kept: [&dyn Examples; 4] = [data, &stored[0], &stored[1], &stored[2]];
         let mut seconds = vec![Vec::new(); kept.len()];
         let mut expected = None;
         let mut examples = 0;
         for _ in 0..ROUNDS {
             for (of, seconds) in kept.iter().zip(&mut seconds) {
                 let begun = Instant::now();
-                let outcome = run(learner, &params, passes, *of);
+                let outcome = run(learner, params, *passes, *of);
                 seconds.push(begun.elapsed().as_secs_f64());
                 examples = outcome.counts.examples;
                 let expected = expected.get_or_insert_with(|| outcome.clone());
@@ -114,8 +168,8 @@ fn main() -> io::Result<()> {
     let bytes = file.as_file().metadata()?.len() as f64;
     let taken = median(&mut seconds);
     println!(
-        "digest compared: {:.3e} examples/s, {:.3e} bytes/s",
-        rows as f64 / taken,
+        "digest compared: {:.3e} examples/s, {:.3e} bytes/s of a file of {bytes:.3e} bytes",
+        data.examples() as f64 / taken,
         bytes / taken
     );
     Ok(())

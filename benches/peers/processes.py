@@ -60,6 +60,12 @@ def free_port():
         return listener.getsockname()[1]
 
 
+class Server(str):
+    """The address of a server, with the number of its process."""
+
+    pid = None
+
+
 @contextlib.contextmanager
 def serving(command, port, path, log, env=None):
     """Runs a server that answers GET of the path once it is ready. The value is its address."""
@@ -72,7 +78,9 @@ def serving(command, port, path, log, env=None):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{command[0]} did not start: {log.read_text()}")
             time.sleep(0.05)
-        yield address
+        server = Server(address)
+        server.pid = process.pid
+        yield server
     finally:
         process.terminate()
         process.wait()

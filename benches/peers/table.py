@@ -50,9 +50,11 @@ class Table:
 
 
 def figure(value, unit):
-    """A size in "MB file" is plain, as seconds are. Other units become rates."""
+    """A size in "MB file" or in "B" is plain, as seconds are. Other units become rates."""
     if unit == "MB file":
         return f"{value:.1f} MB"
+    if unit == "B":
+        return f"{value:.2f} B"
     if unit == "s":
         return f"{value:.4g} s"
     rate = 1 / value

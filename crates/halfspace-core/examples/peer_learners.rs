@@ -103,6 +103,7 @@ fn answer(request: &Request, data: &Data) -> Value {
             };
             json!({"answer": answer})
         }
+        "plain-loop" => plain_loop(data, request.passes.unwrap_or(1)),
         "row-sums" => row_products(data),
         "column-sums" => column_products(data),
         "read" => read_memory(data),
@@ -133,6 +134,28 @@ fn learnt(learner: &str, request: &Request, data: &Data) -> Value {
         false => train_to_end(&task, input, &run).expect("an end").counts,
     };
     json!({"passes": counts.passes, "mistakes": counts.mistakes})
+}
+
+/// A perceptron as a plain loop over sparse rows, without checks, counts or limits beyond its mistakes.
+fn plain_loop(data: &Data, passes: u64) -> Value {
+    let (Features::Sparse(rows), Some(labels)) = (data.features(), data.labels().signs()) else {
+        panic!("sparse rows of two classes");
+    };
+    let (mut weights, mut mistakes) = (vec![0_i32; rows.n()], 0);
+    for _ in 0..passes {
+        for at in 0..rows.rows() {
+            let ids = rows.row(at).ids;
+            let sum: i32 = ids.iter().map(|&id| weights[id as usize]).sum();
+            let is_positive = labels.get(at);
+            if (sum > 0) != is_positive || sum == 0 {
+                let change = if is_positive { 1 } else { -1 };
+                ids.iter().for_each(|&id| weights[id as usize] += change);
+                mistakes += 1;
+            }
+        }
+    }
+    black_box(weights);
+    json!({"passes": passes, "mistakes": mistakes})
 }
 
 fn bits(data: &Data) -> &BitMatrix {

@@ -4,6 +4,7 @@
 mod checkpoints;
 mod datasets;
 mod helped;
+mod layouts;
 mod memory;
 mod place;
 mod yielding;

@@ -1,10 +1,12 @@
 //! Memory: jobs stay within their bounds, and without enough memory they wait, are refused or fail.
 
 use bytes::Bytes;
+use halfspace_core::bits::SparseMatrix;
 use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::run::{Run, StopFlag};
 use halfspace_core::learners::engine::shared_work::FixedSeats;
 use halfspace_core::learners::sample::data::RealMatrix;
+use halfspace_core::learners::sample::examples::Examples;
 use halfspace_formats::{Buffers, StoredExamples};
 
 use super::yielding::job_of;
@@ -121,6 +123,7 @@ fn peak(work: &CheckedTask, bound: u64, run: &Run) -> u64 {
     };
     let computed = grant.within(|| work.task.compute(None, run, &mut about));
     computed.unwrap();
+    assert!(peak > 0);
     peak
 }
 
@@ -175,6 +178,28 @@ fn every_learner_keeps_to_its_memory_bound() {
             }
         }
         assert!(tried > 0, "{} took no sample", entry.name);
+    }
+}
+
+#[test]
+fn sparse_data_in_parts_keep_to_a_bound_below_their_size() {
+    let params = json!({"reading": "unsigned"});
+    let train =
+        json!({"learner": {"name": "perceptron", "params": params}, "stop": {"max_passes": 2}});
+    let spec = json!({"task": {"train": train}, "data": no_data()});
+    let spec: JobSpec = serde_json::from_value(spec).unwrap();
+    for (rows, active) in [(2_000_000, 1), (100_000, 100), (2_000, 15_000)] {
+        let n = active * 3;
+        let mut matrix = SparseMatrix::new(n, false);
+        for row in 0..rows {
+            (0..active).for_each(|at| matrix.push((3 * at + row % 3) as u32, 1.0));
+            matrix.end_row();
+        }
+        let data = labelled(Features::Sparse(matrix));
+        let work = work(&spec, stored(&data, MIB), None, MIB).unwrap();
+        check(&format!("{rows} rows of {active}"), &work);
+        let (bound, whole) = (work.demand.memory_bytes, data.shape().memory_bytes());
+        assert!(bound < whole, "{bound} of {whole} bytes");
     }
 }
 

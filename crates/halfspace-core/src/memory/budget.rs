@@ -251,10 +251,17 @@ impl Grant {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// An upper bound of the bytes that the work held at any time inside [`Self::within`]. It is the peak itself
-    /// unless threads helped.
+    /// An upper bound of the bytes that the work held at any time inside [`Self::within`], also of work on this thread
+    /// that has not ended. It is the peak itself unless threads helped.
     pub fn peak(&self) -> u64 {
-        self.0.peak.load(Ordering::Relaxed) + self.0.helped_peak.load(Ordering::Relaxed)
+        let present = CURRENT.with_borrow(|current| match current {
+            Some((grant, begun)) if Arc::ptr_eq(&grant.0, &self.0) => {
+                u64::try_from(thread_peak() - begun).unwrap_or(0)
+            }
+            _ => 0,
+        });
+        let own = self.0.peak.load(Ordering::Relaxed).max(present);
+        own + self.0.helped_peak.load(Ordering::Relaxed)
     }
 
     /// The last refusal of [`check`] or [`need`] inside [`Self::within`]. This is where you find the reason if work

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::bits::{self, BitVector};
 
+use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::kernel::active_counts;
@@ -203,6 +204,23 @@ impl Hypothesis {
             Self::Kernel(expansion) => expansion.decide(block, rows, stop, out),
             Self::Bounded(weights) => out.extend(rows.map(|row| weights.decide(block, row))),
         }
+    }
+
+    /// Appends bounds on the scores of rows `rows` of a block to `out`. They compare with those of a hypothesis that is
+    /// [like](Self::is_like) this one. None if the scores themselves cost no more.
+    pub fn bracket(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        out: &mut Vec<Bracket>,
+    ) -> Option<()> {
+        let Self::Winnow(weights) = self else {
+            return None;
+        };
+        let mut words = Vec::new();
+        let bracket = |row| weights.bracket(block.row_bits(row, &mut words));
+        out.extend(rows.map(bracket));
+        Some(())
     }
 
     /// Returns the mask of the rows of a block on which the hypothesis is wrong. Once `stop` is raised, the mask may

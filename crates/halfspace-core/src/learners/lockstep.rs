@@ -121,12 +121,11 @@ fn active<'a>(block: &Block<'a>, row: usize, listed: &'a mut Vec<u32>) -> &'a [u
     }
 }
 
-/// The place of the largest score by this comparison, and the first such place if there are several.
+/// The code with the largest score by this comparison, and the first such code if there are several.
 pub fn first_largest<S>(
-    scores: impl IntoIterator<Item = S>,
+    scores: impl Iterator<Item = (u32, S)>,
     is_above: impl Fn(&S, &S) -> bool,
 ) -> u32 {
-    let scores = (0..).zip(scores);
     let largest = scores.reduce(|best, next| {
         if is_above(&next.1, &best.1) {
             next
@@ -134,7 +133,7 @@ pub fn first_largest<S>(
             best
         }
     });
-    largest.map_or(0, |(place, _)| place)
+    largest.map_or(0, |(code, _)| code)
 }
 
 /// A predictor that decides on many rows, one block after the other.
@@ -201,7 +200,8 @@ impl<'p> Judge<'p> {
         };
         let wrong = (0..block.rows()).filter(|&row| {
             lockstep.scores(block, row, &mut self.scores);
-            first_largest(&self.scores, |one, other| one > other) != block.class(row)
+            let scores = (0..).zip(&self.scores);
+            first_largest(scores, |one, other| one > other) != block.class(row)
         });
         wrong.fold(0, |mask, row| mask | 1 << row)
     }

@@ -7,6 +7,7 @@ use std::slice;
 
 use crate::bits::BLOCK_ROWS;
 
+use crate::learners::arithmetic::bracket::{Bracket, contenders, proved_leader};
 use crate::learners::decision::{Decision, ScoresOf};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
@@ -26,6 +27,20 @@ pub enum Predictor {
     /// session whose classes join. Each tells its class from all others. The class with the largest score is
     /// predicted, and the first of these if there are several.
     Committee(Vec<Hypothesis>),
+}
+
+/// Bounds on the scores of some rows by all members.
+struct Brackets {
+    rows: usize,
+    /// The bounds of the first member for all rows, then those of the next.
+    all: Vec<Bracket>,
+}
+
+impl Brackets {
+    /// Those of one row, from the first member on.
+    fn of_row(&self, at: usize) -> impl Iterator<Item = Bracket> + Clone {
+        self.all[at..].iter().step_by(self.rows).copied()
+    }
 }
 
 impl From<Hypothesis> for Predictor {
@@ -141,6 +156,15 @@ impl Predictor {
             Self::One(hypothesis) => return hypothesis.decide(block, rows, stop, out),
             Self::Committee(members) => members.split_first().expect("a class"),
         };
+        if scores == ScoresOf::Leaders
+            && let Some(brackets) = self.brackets(block, rows.clone())
+        {
+            for (at, row) in rows.enumerate() {
+                let leaders = contenders::<2>(brackets.of_row(at));
+                out.extend(self.decide_between(leaders, block, row, stop));
+            }
+            return;
+        }
         let before = out.len();
         first.decide(block, rows.clone(), stop, out);
         for decision in &mut out[before..] {
@@ -162,18 +186,133 @@ impl Predictor {
         }
     }
 
+    /// The decision on a row between some of the members, whose codes ascend. None may be the answer once `stop` is
+    /// raised.
+    fn decide_between(
+        &self,
+        rivals: impl Iterator<Item = (u32, Bracket)>,
+        block: &Block<'_>,
+        row: usize,
+        stop: &StopFlag,
+    ) -> Option<Decision> {
+        let (mut best, mut own) = (None::<Decision>, Vec::with_capacity(1));
+        for (class, _) in rivals {
+            self.members()[class as usize].decide(block, row..row + 1, stop, &mut own);
+            let decision = own.pop()?;
+            match &mut best {
+                Some(best) => best.raise(class, decision.score),
+                None => best = Some(Decision { class, ..decision }),
+            }
+        }
+        best
+    }
+
+    /// The bounds of all scores. None if the members have none.
+    fn brackets(&self, block: &Block<'_>, rows: Range<usize>) -> Option<Brackets> {
+        let mut all = Vec::with_capacity(self.members().len() * rows.len());
+        for member in self.members() {
+            member.bracket(block, rows.clone(), &mut all)?;
+        }
+        let rows = rows.len();
+        Some(Brackets { rows, all })
+    }
+
     /// Returns the mask of the rows of a block for which a wrong class is predicted. Once `stop` is raised, the mask
     /// may be wrong, so check the flag before you use it.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         if let Self::One(hypothesis) = self {
             return hypothesis.mistakes(block, stop);
         }
-        let mut decisions = Vec::with_capacity(BLOCK_ROWS);
         let rows = 0..block.rows();
+        if let Some(brackets) = self.brackets(block, rows.clone()) {
+            let predicted = |row| {
+                proved_leader(brackets.of_row(row)).or_else(|| {
+                    let leaders = contenders::<1>(brackets.of_row(row));
+                    let decision = self.decide_between(leaders, block, row, stop);
+                    decision.map(|decision| decision.class)
+                })
+            };
+            let wrong = rows.filter(|&row| predicted(row) != Some(block.class(row)));
+            return wrong.fold(0, |mask, row| mask | 1 << row);
+        }
+        let mut decisions = Vec::with_capacity(BLOCK_ROWS);
         self.decide(block, rows, ScoresOf::Leaders, stop, &mut decisions);
         let wrong = |(row, decision): (usize, &Decision)| {
             u64::from(decision.class != block.class(row)) << row
         };
         decisions.iter().enumerate().map(wrong).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::bits::{BitMatrix, last_word_mask};
+    use crate::learners::arithmetic::decimal::Decimal;
+    use crate::learners::arithmetic::power_sum::Base;
+    use crate::learners::decision::Score;
+    use crate::learners::sample::block::BlockFeatures;
+    use crate::learners::sample::classes::BlockCodes;
+    use crate::learners::winnow::winnow_weights::WinnowWeights;
+
+    const N: usize = 12;
+
+    /// Members whose sums are often equal, as powers of unlike exponents. A weight of the first features may exceed the
+    /// cap of the fixed point.
+    fn committee(random: &mut StdRng, alpha: &str) -> Predictor {
+        let base = Base::of_decimal(&Decimal::parse(alpha).unwrap()).unwrap();
+        let members = (0..5).map(|_| {
+            let exponent = |feature| match feature {
+                0 if random.random_range(0..9) == 0 => random.random_range(20..30),
+                _ => random.random_range(-2..2),
+            };
+            let exponents = (0..N).map(exponent).collect();
+            let weights = WinnowWeights::new(base, Decimal::from(6), N, exponents);
+            Hypothesis::Winnow(weights)
+        });
+        Predictor::Committee(members.collect())
+    }
+
+    #[test]
+    fn committee_of_winnow_decides_by_bounds_as_by_exact_scores() {
+        let (mut random, stop) = (StdRng::seed_from_u64(5), StopFlag::default());
+        let (mut ties, mut open) = (0, 0);
+        for alpha in ["1.5", "1.2", "2", "3"].into_iter().cycle().take(60) {
+            let predictor = committee(&mut random, alpha);
+            let mut matrix = BitMatrix::new(N);
+            (0..64).for_each(|_| matrix.push_row(&[random.random::<u64>() & last_word_mask(N)]));
+            let mut codes = BlockCodes::zeros(3);
+            (0..64).for_each(|row| codes.set(row, random.random_range(0..5)));
+            let block = Block {
+                codes: Some(codes),
+                ..Block::of(BlockFeatures::Boolean(matrix.block(0)), 0)
+            };
+            // All scores are asked for, so no bound is used.
+            let decisions = |scores| {
+                let mut out = Vec::new();
+                predictor.decide(&block, 0..64, scores, &stop, &mut out);
+                out
+            };
+            let expected = decisions(ScoresOf::All);
+            let leaders = expected.iter().map(|decision| Decision {
+                scores: Vec::new(),
+                ..decision.clone()
+            });
+            assert!(decisions(ScoresOf::Leaders).into_iter().eq(leaders));
+            let is_wrong = |&row: &usize| expected[row].class != block.class(row);
+            let wrong = (0..64)
+                .filter(is_wrong)
+                .fold(0, |mask, row| mask | 1 << row);
+            assert_eq!(predictor.mistakes(&block, &stop), wrong);
+            let is_tie = |one: &&Decision| one.margin() == Some(Score::Integer(0));
+            ties += expected.iter().filter(is_tie).count();
+            let brackets = predictor.brackets(&block, 0..64).expect("bounds");
+            let is_open = |&row: &usize| proved_leader(brackets.of_row(row)).is_none();
+            open += (0..64).filter(is_open).count();
+        }
+        assert!(ties > 100 && open > 100, "{ties} ties, {open} open");
     }
 }

@@ -17,7 +17,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learners::decision::Score;
 use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::member::{Joining, Member, member};
 use crate::learners::engine::random::Generator;
@@ -25,11 +24,11 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::thickness::Band;
+use crate::learners::engine::thickness::{Band, Stand};
 use crate::learners::engine::update::{Learnt, Update};
-use crate::learners::engine::verdict::{Stand, Verdict};
+use crate::learners::engine::verdict::{RowDecisions, Verdict};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::lockstep::{self, Lockstep, first_largest};
+use crate::learners::lockstep::{self, Lockstep};
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::classes::{BlockCodes, planes_for};
@@ -58,11 +57,7 @@ pub struct Committee {
     /// [`additive_step`](crate::learners::engine::rule::MemberRule::additive_step).
     step: Option<f64>,
     /// What each member decided on the present row.
-    stands: Vec<Stand>,
-    /// The scores of the present row in lockstep.
-    scores: Vec<i64>,
-    /// The scores of the present row, if they are compared one by one or with the band.
-    exact: Vec<Score>,
+    decided: RowDecisions,
     /// The [band](crate::learners::engine::rule::OnlineRule::band) of every member.
     band: Option<Band>,
     /// The rows of the present block that were mistakes of each member, or its first row, as masks.
@@ -102,7 +97,6 @@ impl Committee {
                 "with these parameters does not learn many classes jointly; use multiclass=one-vs-rest",
             );
         }
-        let stands = Vec::with_capacity(rules.len());
         let mistaken = vec![0; rules.len()];
         let members = rules.into_iter().map(|rule| Member::new(rule, 0)).collect();
         let committee = Self {
@@ -111,9 +105,7 @@ impl Committee {
             order,
             lockstep: None,
             step,
-            stands,
-            scores: Vec::new(),
-            exact: Vec::new(),
+            decided: RowDecisions::default(),
             band,
             mistaken,
             joining,
@@ -159,7 +151,7 @@ impl Committee {
             let decision = own.decide(&block.of_class(class), row, stop);
             let (is_positive, band) = (decision.is_positive(), self.band.as_ref());
             let stand = Stand::of(is_positive, &decision.score, code == class, band);
-            self.stands.push(stand);
+            self.decided.stands.push(stand);
             // A replay must know where the member joined.
             if let Some(rows) = self.mistaken.last_mut() {
                 *rows |= 1 << row;
@@ -200,36 +192,22 @@ impl Committee {
             let last = members.flat_map(|member| member.rule.last().into_members());
             self.lockstep = Some(Lockstep::of(&last.collect::<Vec<_>>()));
         }
-        self.stands.clear();
-        self.exact.clear();
-        let class = block.class(row);
         let band = self.band.as_ref();
         let predicted = match self.lockstep.as_mut().and_then(Option::as_mut) {
-            Some(lockstep) => {
-                lockstep.scores(block, row, &mut self.scores);
-                for (code, &score) in (0..).zip(&self.scores) {
-                    let (is_positive, score) = (score >= 0, Score::Integer(score));
-                    let stand = Stand::of(is_positive, &score, code == class, band);
-                    self.stands.push(stand);
-                    if band.is_some() {
-                        self.exact.push(score);
-                    }
-                }
-                first_largest(&self.scores, |one, other| one > other)
-            }
+            Some(lockstep) => self.decided.by_lockstep(lockstep, block, row, band),
             None => {
-                for (code, member) in (0..).zip(&mut self.members) {
-                    let Some(own) = member.rule() else { continue };
-                    let decision = own.decide(block, row, stop);
-                    let is_positive = decision.is_positive();
-                    let stand = Stand::of(is_positive, &decision.score, code == class, band);
-                    self.stands.push(stand);
-                    self.exact.push(decision.score);
-                }
-                first_largest(&self.exact, |one, other| one.compare(other).is_gt())
+                let members = &mut self.members;
+                self.decided.by_members(members, block, row, band, stop)
             }
         };
-        let verdict = Verdict::of(predicted, class, &self.exact, band);
+        let class = block.class(row);
+        let verdict = match self.multiclass {
+            Multiclass::OneVsRest => Verdict {
+                predicted,
+                loses: None,
+            },
+            Multiclass::Joint => Verdict::of(predicted, class, self.decided.scores(), band),
+        };
         stop.look().is_none().then_some(verdict)
     }
 
@@ -246,7 +224,7 @@ impl Committee {
         let loses = verdict.and_then(|verdict| verdict.loses);
         let (mut is_changed, mut refused) = (false, None);
         let members = self.members.iter_mut().zip(&mut self.mistaken);
-        for ((code, (own, mistaken)), stand) in (0..).zip(members).zip(&self.stands) {
+        for ((code, (own, mistaken)), stand) in (0..).zip(members).zip(&self.decided.stands) {
             let (learns, is_mistake) = match self.multiclass {
                 Multiclass::OneVsRest => (stand.is_lesson, stand.is_mistake),
                 Multiclass::Joint => (
@@ -536,7 +514,7 @@ impl OnlineRule for Committee {
         }
         learnt.end = rows.end.min(rows.start.saturating_add(patience as usize));
         for row in rows.start..learnt.end {
-            self.stands.clear();
+            self.decided.stands.clear();
             let decided = match self.members.is_empty() {
                 true => None,
                 false => match self.decide(block, row, stop) {

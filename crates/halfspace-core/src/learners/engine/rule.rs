@@ -10,13 +10,14 @@
 
 use std::ops::Range;
 
+use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::decision::Decision;
 use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::thickness::{Band, Lesson};
+use crate::learners::engine::thickness::{Band, Lesson, Stand};
 use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
@@ -312,6 +313,12 @@ pub trait OnlineRule: Rule {
 pub trait MemberRule: OnlineRule {
     /// The decision of the present hypothesis on row `row`. For `stop`, see [`OnlineRule::first_mistake`].
     fn decide(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> Decision;
+
+    /// What the rule decides on row `row`, with bounds on its score that compare with those of the other members. None
+    /// if they cost as much as [`Self::decide`].
+    fn glance(&mut self, _block: &Block<'_>, _row: usize) -> Option<(Stand, Bracket)> {
+        None
+    }
 
     /// How many examples can be shown before [`OnlineRule::presented`] has to hear of them.
     fn patience(&self) -> u64 {

@@ -62,6 +62,26 @@ pub struct Lesson {
     pub is_mistake: bool,
 }
 
+/// What a member of a committee decided on a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Stand {
+    /// Whether it decided wrongly.
+    pub is_mistake: bool,
+    /// Whether it learns from the row by itself.
+    pub is_lesson: bool,
+}
+
+impl Stand {
+    /// The stand of a member with this band and score on a row of its own class or of another.
+    pub fn of(is_positive: bool, score: &Score, is_own: bool, band: Option<&Band>) -> Self {
+        let is_mistake = is_positive != is_own;
+        Self {
+            is_mistake,
+            is_lesson: is_mistake || band.is_some_and(|band| band.teaches(score, is_own)),
+        }
+    }
+}
+
 impl Lesson {
     pub fn mistake(row: usize) -> Self {
         Self {

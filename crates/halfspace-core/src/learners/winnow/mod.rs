@@ -49,6 +49,7 @@ pub mod winnow_weights;
 use std::ops::Range;
 
 use self::disjunction::DisjunctionVerdict;
+use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
@@ -64,7 +65,7 @@ use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, MemberRule, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::thickness::{Band, Lesson, SHARE, thickness};
+use crate::learners::engine::thickness::{Band, Lesson, SHARE, Stand, thickness};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
@@ -237,6 +238,22 @@ impl Winnow {
 }
 
 impl Winnow {
+    /// Whether a row is a mistake and a lesson, and the bounds of its sum.
+    fn stand(&mut self, block: &Block<'_>, row: usize) -> (Stand, Bracket) {
+        let is_own = block.is_positive(row);
+        let bits = block.row_bits(row, &mut self.words);
+        let bracket = self.weights.bracket(bits);
+        let is_wrong = |level: &Level| self.weights.reaches(bits, bracket, level) != is_own;
+        let is_mistake = is_wrong(self.weights.theta_level());
+        let levels = self.thick.as_ref().map(|thick| &thick.levels);
+        let stand = Stand {
+            is_mistake,
+            is_lesson: is_mistake
+                || levels.is_some_and(|both| is_wrong(&both[usize::from(is_own)])),
+        };
+        (stand, bracket)
+    }
+
     /// The bound for a disjunction of so many features, without a verdict.
     ///
     /// # Errors
@@ -423,18 +440,17 @@ impl OnlineRule for Winnow {
         mut rows: Range<usize>,
         stop: &StopFlag,
     ) -> Option<Lesson> {
-        let Some(thick) = &self.thick else {
+        if self.thick.is_none() {
             return self.first_mistake(block, rows, stop).map(Lesson::mistake);
-        };
-        let row = rows.find(|&row| {
-            let is_positive = block.is_positive(row);
-            let bits = block.row_bits(row, &mut self.words);
-            let level = &thick.levels[usize::from(is_positive)];
-            stop.raised().is_some() || self.weights.reaches(bits, level) != is_positive
-        })?;
-        let bits = block.row_bits(row, &mut self.words);
-        let is_mistake = self.weights.is_positive(bits) != block.is_positive(row);
-        Some(Lesson { row, is_mistake })
+        }
+        rows.find_map(|row| {
+            let (stand, _) = self.stand(block, row);
+            let is_found = stand.is_lesson || stop.raised().is_some();
+            is_found.then_some(Lesson {
+                row,
+                is_mistake: stand.is_mistake,
+            })
+        })
     }
 
     fn band(&self) -> Option<&Band> {
@@ -463,6 +479,10 @@ impl OnlineRule for Winnow {
 impl MemberRule for Winnow {
     fn decide(&mut self, block: &Block<'_>, row: usize, _: &StopFlag) -> Decision {
         self.weights.decide(block.row_bits(row, &mut self.words))
+    }
+
+    fn glance(&mut self, block: &Block<'_>, row: usize) -> Option<(Stand, Bracket)> {
+        Some(self.stand(block, row))
     }
 }
 

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::bits::{BitBlock, SmallBounds, SmallColumn};
-use crate::learners::arithmetic::power_scale::PowerScale;
+use crate::learners::arithmetic::power_scale::{Losses, PowerScale};
 
 /// Bits of the threshold in the sketch, so that a capped power fits 16 bits.
 const THRESHOLD_BITS: u32 = 14;
@@ -23,7 +23,7 @@ pub(super) struct Sketch {
 impl Sketch {
     /// The sketch of powers in units of `scale`. None if there are too many.
     pub(super) fn new(units: &[i64], scale: &PowerScale) -> Option<Self> {
-        let (_, up) = scale.threshold();
+        let up = scale.threshold();
         let bits = u64::BITS - up.unsigned_abs().leading_zeros();
         let shift = bits.saturating_sub(THRESHOLD_BITS);
         let mut sketch = Self {
@@ -53,19 +53,19 @@ impl Sketch {
         self.column.set(feature, power as i16);
     }
 
-    /// The first of `rows` whose label in `positives` the sketch does not confirm. At most `inexact` powers are rounded
-    /// in units of `scale`.
+    /// The first of `rows` whose label in `positives` the sketch does not confirm. The powers have these losses in
+    /// units of `scale`.
     pub(super) fn first_open(
         &self,
         bits: BitBlock<'_>,
         positives: u64,
         rows: Range<usize>,
         scale: &PowerScale,
-        inexact: usize,
+        losses: Losses,
     ) -> Option<usize> {
         let bounds = SmallBounds {
             positive: self.least,
-            negative: scale.most_below(inexact) >> self.shift,
+            negative: scale.most_below(losses) >> self.shift,
         };
         self.column.first_open(bits, rows, positives, bounds)
     }
@@ -76,6 +76,7 @@ mod tests {
     use super::*;
     use crate::bits::{BitMatrix, last_word_mask, words_for};
     use crate::learners::arithmetic::decimal::Decimal;
+    use crate::learners::arithmetic::power_scale::Loss;
     use crate::learners::arithmetic::power_sum::Base;
     use proptest::prelude::*;
 
@@ -83,7 +84,7 @@ mod tests {
         #[test]
         fn sketch_confirms_only_labels_of_the_exact_sums(
             n in 1_usize..400, seed in prop::collection::vec((any::<u64>(), -80_i32..20), 400),
-            theta in 1_u32..3_000, inexact in 0_usize..9,
+            theta in 1_u32..3_000, rounded in 0_usize..9,
         ) {
             let theta = Decimal::parse(&theta.to_string()).expect("plain");
             let scale = PowerScale::new(Base::new(1.5).expect("a base"), &theta, n);
@@ -94,10 +95,11 @@ mod tests {
             let mut matrix = BitMatrix::new(n);
             matrix.push_row(&row);
             let sum = crate::bits::selected_sum(&units, &row);
+            let losses = Losses::default().with(Loss::Rounded, rounded);
             for positives in [0, 1] {
-                let open = sketch.first_open(matrix.block(0), positives, 0..1, &scale, inexact);
+                let open = sketch.first_open(matrix.block(0), positives, 0..1, &scale, losses);
                 if open.is_none() {
-                    prop_assert_eq!(Some(positives == 1), scale.reaches(sum, inexact));
+                    prop_assert_eq!(Some(positives == 1), scale.bracket(sum, losses).reaches(scale.threshold()));
                 }
             }
         }

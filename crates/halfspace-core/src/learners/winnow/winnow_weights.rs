@@ -1,14 +1,16 @@
 //! The weights of Winnow: powers of one base with whole exponents, and exact decisions.
 //!
 //! Feature i has the weight alpha^e_i. Each exponent is stored together with its power in fixed point
-//! ([`crate::learners::arithmetic::power_scale`]), which decides most comparisons. Sums in integers of unlimited size
-//! ([`crate::learners::arithmetic::power_sum`]) decide the closest ones and give every score in an answer.
+//! ([`crate::learners::arithmetic::power_scale`]). Sums of these powers settle most comparisons with theta, and most
+//! between several hypotheses. Sums in integers of unlimited size ([`crate::learners::arithmetic::power_sum`]) decide
+//! the closest ones and give every score in an answer.
 
 use std::ops::Range;
 
 use crate::bits;
+use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::arithmetic::decimal::Decimal;
-use crate::learners::arithmetic::power_scale::{self, PowerScale, PowerTable, Rounded};
+use crate::learners::arithmetic::power_scale::{Losses, PowerScale, PowerTable, Rounded};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
@@ -22,7 +24,7 @@ const LONG_ROW: usize = 1 << 18;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WinnowWeights {
     base: Base,
-    theta: Decimal,
+    theta: Level,
     n: usize,
     exponents: Vec<i32>,
     /// The powers in fixed point, in the order of the exponents. A pure function of the exponents.
@@ -30,19 +32,19 @@ pub struct WinnowWeights {
     complement_units: Option<ComplementUnits>,
     /// The powers in 16 bits. None with complements.
     sketch: Option<Sketch>,
-    /// The number of rounded powers.
-    inexact: usize,
+    /// What the powers lost in fixed point.
+    losses: Losses,
     /// The power 1 in fixed point: the weight of a feature that is not known.
     first: Rounded,
     scale: PowerScale,
 }
 
 /// A number that sums of weights are compared with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     exact: Decimal,
-    /// Rounded down and up to the scale of the weights.
-    units: (i64, i64),
+    /// Rounded up to the scale of the weights.
+    units: i64,
 }
 
 /// The powers of complements in fixed point. A difference is the power of a feature minus that of its complement, so
@@ -67,9 +69,11 @@ impl WinnowWeights {
         let mut table = PowerTable::new(scale.clone());
         let first = table.power(0).expect("an exponent within its range");
         let power = |&exponent| table.power(exponent).expect("an exponent within its range");
-        let powers = exponents.iter().map(power);
-        let (units, exact): (Vec<_>, Vec<_>) = powers.map(|p| (p.units, p.is_exact)).unzip();
-        let inexact = exact.iter().filter(|&&is_exact| !is_exact).count();
+        let (mut units, mut losses) = (Vec::with_capacity(exponents.len()), Losses::default());
+        for Rounded { units: own, loss } in exponents.iter().map(power) {
+            units.push(own);
+            losses = losses.with(loss, 1);
+        }
         let sketch = match exponents.len() == n {
             true => Sketch::new(&units, &scale),
             false => None,
@@ -77,12 +81,15 @@ impl WinnowWeights {
         let mut weights = Self {
             sketch,
             base,
-            theta,
+            theta: Level {
+                exact: theta,
+                units: scale.threshold(),
+            },
             n,
             units,
             complement_units: None,
             exponents,
-            inexact,
+            losses,
             first,
             scale,
         };
@@ -109,16 +116,16 @@ impl WinnowWeights {
     /// Panics if complements are features too.
     pub fn grow(&mut self, n: usize) -> bool {
         assert!(!self.has_complements(), "no complements");
-        let (old, scale) = (self.n, PowerScale::new(self.base, &self.theta, n));
+        let (old, scale) = (self.n, PowerScale::new(self.base, self.theta(), n));
         self.exponents.resize(n, 0);
         if scale != self.scale {
             let exponents = std::mem::take(&mut self.exponents);
-            *self = Self::new(self.base, self.theta.clone(), n, exponents);
+            *self = Self::new(self.base, self.theta().clone(), n, exponents);
             return true;
         }
         self.n = n;
         self.units.resize(n, self.first.units);
-        self.inexact += if self.first.is_exact { 0 } else { n - old };
+        self.losses = self.losses.with(self.first.loss, n - old);
         let sketch = self.sketch.take();
         self.sketch = sketch.and_then(|own| own.grown(old..n, self.first.units));
         false
@@ -131,7 +138,7 @@ impl WinnowWeights {
     #[must_use]
     pub fn renumbered(&self, ids: &[u32]) -> Self {
         let exponents = bits::renumbered(&self.exponents, ids);
-        Self::new(self.base, self.theta.clone(), self.n, exponents)
+        Self::new(self.base, self.theta().clone(), self.n, exponents)
     }
 
     /// Features per example, without complements.
@@ -150,6 +157,11 @@ impl WinnowWeights {
     }
 
     pub fn theta(&self) -> &Decimal {
+        &self.theta.exact
+    }
+
+    /// Theta, for [`Self::reaches`].
+    pub fn theta_level(&self) -> &Level {
         &self.theta
     }
 
@@ -165,8 +177,7 @@ impl WinnowWeights {
 
     /// Whether the weights of the active features of a row reach theta.
     pub fn is_positive(&self, row: RowBits<'_>) -> bool {
-        let verdict = self.quick_verdict(row, self.scale.threshold());
-        verdict.unwrap_or_else(|| self.exact_verdict(row))
+        self.reaches(row, self.bracket(row), &self.theta)
     }
 
     /// A level for [`Self::reaches`], below twice theta. Other weights of the same theta and size share it.
@@ -175,36 +186,30 @@ impl WinnowWeights {
         Level { exact, units }
     }
 
-    /// Whether the weights of the active features of a row reach a level.
-    pub fn reaches(&self, row: RowBits<'_>, level: &Level) -> bool {
-        let verdict = self.quick_verdict(row, level.units);
+    /// Whether the weights of the active features of a row, whose sum has these bounds, reach a level.
+    pub fn reaches(&self, row: RowBits<'_>, bracket: Bracket, level: &Level) -> bool {
+        let verdict = bracket.reaches(level.units);
         verdict.unwrap_or_else(|| self.sum(row).reaches(&level.exact))
     }
 
-    /// [`Self::is_positive`] by a sum of integers of any size, for rows that the quick verdict leaves open.
-    fn exact_verdict(&self, row: RowBits<'_>) -> bool {
-        self.sum(row).reaches(&self.theta)
-    }
-
-    /// Whether the weights of the active features of a row reach a level in units, if machine words can decide the
-    /// comparison.
-    fn quick_verdict(&self, row: RowBits<'_>, level: (i64, i64)) -> Option<bool> {
-        let units = match &self.complement_units {
-            None => {
-                let (known, unknown) = row.split_at(self.n);
-                let units = known.sum(&self.units);
-                if unknown > 0 {
-                    // A sum that leaves the range is above the threshold.
-                    let others = (unknown as i64).saturating_mul(self.first.units);
-                    let rounded = if self.first.is_exact { 0 } else { unknown };
-                    let units = units.saturating_add(others);
-                    return power_scale::reaches(level, units, self.inexact + rounded);
-                }
-                units
+    /// The bounds of the sum of the weights of the active features of a row. Other weights of the same base, theta and
+    /// size have bounds in the same units.
+    pub fn bracket(&self, row: RowBits<'_>) -> Bracket {
+        let Some(complements) = &self.complement_units else {
+            let (known, unknown) = row.split_at(self.n);
+            let units = known.sum(&self.units);
+            if unknown == 0 {
+                return self.scale.bracket(units, self.losses);
             }
-            Some(complements) => complements.total + row.sum(&complements.differences),
+            let others = (unknown as i64).checked_mul(self.first.units);
+            let losses = self.losses.with(self.first.loss, unknown);
+            return match others.and_then(|others| units.checked_add(others)) {
+                Some(units) => self.scale.bracket(units, losses),
+                None => Bracket::new(i64::MAX, None),
+            };
         };
-        power_scale::reaches(level, units, self.inexact)
+        let units = complements.total + row.sum(&complements.differences);
+        self.scale.bracket(units, self.losses)
     }
 
     /// The first of `rows` that the weights classify wrongly, or any row once `stop` is raised. `words` is memory: see
@@ -220,18 +225,18 @@ impl WinnowWeights {
             let row = match (&self.sketch, block.features) {
                 (Some(sketch), BlockFeatures::Boolean(bits)) => {
                     let labels = block.positives;
-                    sketch.first_open(bits, labels, rows.clone(), &self.scale, self.inexact)?
+                    sketch.first_open(bits, labels, rows.clone(), &self.scale, self.losses)?
                 }
                 _ => rows.clone().next()?,
             };
             let bits = block.row_bits(row, words);
-            let verdict = self.quick_verdict(bits, self.scale.threshold());
+            let verdict = self.bracket(bits).reaches(self.theta.units);
             // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
             let is_slow = verdict.is_none() || self.n > LONG_ROW;
             if is_slow && stop.raised().is_some() {
                 return Some(row);
             }
-            let is_positive = verdict.unwrap_or_else(|| self.exact_verdict(bits));
+            let is_positive = verdict.unwrap_or_else(|| self.sum(bits).reaches(&self.theta.exact));
             if is_positive != block.is_positive(row) {
                 return Some(row);
             }
@@ -292,8 +297,7 @@ impl WinnowWeights {
         };
         self.exponents[feature] = exponent + by;
         self.units[feature] = after.units;
-        self.inexact += usize::from(!after.is_exact);
-        self.inexact -= usize::from(!before.is_exact);
+        self.losses.change(before.loss, after.loss);
         if let Some(sketch) = &mut self.sketch {
             sketch.set(feature, after.units);
         }
@@ -399,7 +403,7 @@ mod tests {
                 let sum = weights.sum(row);
                 prop_assert_eq!(weights.is_positive(row), sum.reaches(weights.theta()));
             }
-            let made = WinnowWeights::new(base, weights.theta.clone(), n, weights.exponents.clone());
+            let made = WinnowWeights::new(base, weights.theta().clone(), n, weights.exponents.clone());
             prop_assert_eq!(made, weights);
         }
     }

@@ -644,6 +644,11 @@ fn winnow_over_names_keeps_its_bound_against_a_greedy_adversary() {
             "stream {stream}: {updates} > {most}"
         );
         assert_ne!(bound.respected, Some(false), "stream {stream}");
+        let has_note = bound
+            .detail
+            .expect("a reason")
+            .contains("the bound is on the updates");
+        assert_eq!(has_note, share > 0, "stream {stream}");
         largest = largest.max(updates as f64 / most);
         updated += updates;
     }

@@ -66,26 +66,62 @@ impl Bound {
         }
     }
 
-    /// States that the bound is on the updates, which include the mistakes.
-    #[must_use]
-    pub fn on_updates(self) -> Self {
-        let note = "with thickness, the bound is on the updates, which include all mistakes";
-        let detail = match self.detail {
-            Some(detail) => format!("{detail}; {note}"),
-            None => note.to_owned(),
-        };
-        Self {
-            detail: Some(detail),
-            ..self
-        }
-    }
-
     /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that they did.
     pub fn without_verdict(self) -> Self {
         Self {
             respected: None,
             detail: Some("assumption not met: the weights did not start at 0".to_owned()),
             ..self
+        }
+    }
+}
+
+/// What the bound of a rule is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    Mistakes,
+    /// All updates, with which a rule with thickness also corrects examples that it predicts correctly.
+    Updates,
+}
+
+impl Counted {
+    /// What the bound of a rule is on, by whether it has thickness.
+    pub fn of(is_thick: bool) -> Self {
+        match is_thick {
+            true => Self::Updates,
+            false => Self::Mistakes,
+        }
+    }
+
+    /// The number that the bound limits.
+    pub fn number(self, counts: &Counts) -> u64 {
+        match self {
+            Self::Mistakes => counts.mistakes,
+            Self::Updates => counts.updates,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mistakes => "mistakes",
+            Self::Updates => "updates",
+        }
+    }
+
+    /// The bound with a note if it is not on the mistakes.
+    #[must_use]
+    pub fn noted(self, bound: Bound) -> Bound {
+        if self == Self::Mistakes {
+            return bound;
+        }
+        let note = "with thickness, the bound is on the updates, which include all mistakes";
+        let detail = match bound.detail {
+            Some(detail) => format!("{detail}; {note}"),
+            None => note.to_owned(),
+        };
+        Bound {
+            detail: Some(detail),
+            ..bound
         }
     }
 }

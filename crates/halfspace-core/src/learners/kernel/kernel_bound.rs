@@ -11,7 +11,7 @@ use num_bigint::{BigInt, BigUint};
 use crate::bits::BLOCK_ROWS;
 
 use crate::learners::arithmetic::unit::Unit;
-use crate::learners::engine::bound::{Bound, ratio};
+use crate::learners::engine::bound::{Bound, Counted, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::kernel::kernel_scores::KernelScores;
@@ -44,10 +44,9 @@ pub fn bound(
             PassResult::Taught => continue,
             PassResult::Full => break,
         };
-        let (counted, tau, below) = match thickness.map(|tau| tau.over(Unit::ONE)) {
-            None => (counts.mistakes, BigUint::ZERO, 1_u32.into()),
-            Some((tau, below)) => (counts.updates, tau, below),
-        };
+        let counted = Counted::of(thickness.is_some());
+        let tau = thickness.map(|tau| tau.over(Unit::ONE));
+        let (tau, below) = tau.unwrap_or((BigUint::ZERO, 1_u32.into()));
         let lengths = extremes.radius_squared * &below + tau * 2_u32;
         let numerator = separator.norm_squared()? * lengths;
         let denominator = extremes.margin.magnitude().pow(2) * below;
@@ -56,17 +55,13 @@ pub fn bound(
             "an example lies on the final hyperplane (xi = 0); the bound uses a strict separator, \
              found in {passes} further passes"
         );
-        let bound = Bound {
+        return Ok(counted.noted(Bound {
             theorem: THEOREM,
             mistakes_at_most,
             log2_mistakes_at_most,
-            respected: Some(denominator * counted <= numerator),
+            respected: Some(denominator * counted.number(counts) <= numerator),
             detail: (passes > 0).then_some(detail),
-        };
-        return Ok(match thickness {
-            None => bound,
-            Some(_) => bound.on_updates(),
-        });
+        }));
     }
     let detail = format!(
         "an example lies on the hyperplane (xi = 0), and {passes_max} further passes found no \

@@ -64,7 +64,15 @@ pub fn bound(
             }
         }
     }
-    let bound = |gap| of_gap(start, &members, radius_squared, gap, start.counted(counts));
+    let bound = |gap| {
+        of_gap(
+            start,
+            &members,
+            radius_squared,
+            gap,
+            start.counted().number(counts),
+        )
+    };
     Ok(smallest.map(bound))
 }
 
@@ -122,7 +130,7 @@ fn of_gap(
             (Some(value), counted as f64 <= value)
         }
     };
-    start.noted(Bound {
+    start.counted().noted(Bound {
         theorem: THEOREM,
         mistakes_at_most,
         log2_mistakes_at_most: None,

@@ -16,7 +16,7 @@
 use num_bigint::BigUint;
 
 use crate::learners::arithmetic::unit::Unit;
-use crate::learners::engine::bound::{Bound, ratio};
+use crate::learners::engine::bound::{Bound, Counted, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearScore, LinearScratch, LinearWeights, Reading, RealWeights,
@@ -73,12 +73,9 @@ impl Start {
         }
     }
 
-    /// What the bounds are on: the updates of a run with thickness, and the mistakes of any other.
-    pub(super) fn counted(&self, counts: &Counts) -> u64 {
-        match self.thickness {
-            Some(_) => counts.updates,
-            None => counts.mistakes,
-        }
+    /// What the bounds are on.
+    pub(super) fn counted(&self) -> Counted {
+        Counted::of(self.thickness.is_some())
     }
 
     /// 2 tau / eta as a quotient of whole numbers, for rates of whole weights, which are whole.
@@ -96,14 +93,6 @@ impl Start {
             ratio(numerator, denominator).0.unwrap_or(f64::INFINITY)
         };
         2.0 * self.thickness.as_ref().map_or(0.0, value) / self.rate
-    }
-
-    /// The bound with a note if it is on the updates.
-    pub(super) fn noted(&self, bound: Bound) -> Bound {
-        match self.thickness {
-            Some(_) => bound.on_updates(),
-            None => bound,
-        }
     }
 
     /// Whether all first weights are 0.
@@ -135,7 +124,7 @@ pub fn bound(
     let Some(extremes) = extremes(weights, stream, run)? else {
         return Ok(unknown(THEOREM, "the data have no examples"));
     };
-    let counted = start.counted(counts);
+    let counted = start.counted().number(counts);
     if extremes.is_strict() {
         return Ok(of_separator(start, weights, &extremes, counted, None));
     }
@@ -217,7 +206,7 @@ fn of_separator(
         (None, false) => Some(further.to_owned()),
         (Some(detail), false) => Some(format!("{detail}; {further}")),
     };
-    start.noted(Bound {
+    start.counted().noted(Bound {
         theorem: THEOREM,
         mistakes_at_most,
         log2_mistakes_at_most: None,

@@ -55,7 +55,7 @@ use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::decision::Decision;
-use crate::learners::engine::bound::Bound;
+use crate::learners::engine::bound::{Bound, Counted};
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Replay, Setup,
 };
@@ -371,28 +371,23 @@ impl Rule for Winnow {
             Err(withheld) => return Ok(Some(withheld)),
         };
         let value = bound.mistakes_at_most.unwrap_or(f64::INFINITY);
-        let unmet = |why: String| Bound {
-            detail: Some(format!("assumption not met: {why}")),
-            ..bound.clone()
+        let counted = Counted::of(self.thick.is_some());
+        let judged = |respected: Option<bool>, detail: String| {
+            counted.noted(Bound {
+                respected,
+                detail: Some(detail),
+                ..bound.clone()
+            })
         };
-        let met = |detail: String| Bound {
-            respected: Some(true),
-            detail: Some(detail),
-            ..bound.clone()
-        };
-        let open = |detail: String| Bound {
-            detail: Some(detail),
-            ..bound.clone()
-        };
+        let unmet = |why: String| judged(None, format!("assumption not met: {why}"));
+        let met = |detail: String| judged(Some(true), detail);
+        let open = |detail: String| judged(None, detail);
         if !self.starts_at_one {
             return Ok(Some(unmet("the weights did not start at 1".to_owned())));
         }
-        let (counted, what) = match self.thick {
-            None => (counts.mistakes, "mistakes"),
-            Some(_) => (counts.updates, "updates"),
-        };
         // The value is accurate to about 50 bits.
-        if counted as f64 > value * (1.0 + 1e-9) {
+        if counted.number(counts) as f64 > value * (1.0 + 1e-9) {
+            let what = counted.name();
             return Ok(Some(unmet(format!(
                 "the run made more {what} than any disjunction of at most {relevant} features allows"
             ))));

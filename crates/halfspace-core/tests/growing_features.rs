@@ -1,6 +1,8 @@
 //! Sessions over features with names, which grow as new names come, beside sessions that know all names at once and
 //! beside trainings.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use halfspace_core::bits::{BitVector, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue::find;
 use halfspace_core::learners::engine::assume::Assume;
@@ -14,6 +16,7 @@ use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::classes::{ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::examples::{self, ReadRows, Shape};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -375,4 +378,64 @@ fn session_stays_as_it_was_when_the_rule_cannot_grow() {
     assert!(matches!(refused, Err(LearnError::Unfit { example: 0, .. })));
     assert_eq!((session.snapshot(), session.n()), (before, 4));
     session.learn(&data(4), &Run::default()).expect("learnt");
+}
+
+/// A sample that counts how often somebody begins to read it.
+#[derive(Debug)]
+struct Read<'a> {
+    data: &'a Data,
+    readers: AtomicUsize,
+}
+
+impl examples::Examples for Read<'_> {
+    fn shape(&self) -> Shape {
+        self.data.shape()
+    }
+
+    fn reader(&self) -> Box<dyn ReadRows + '_> {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+        self.data.reader()
+    }
+
+    fn in_memory(&self) -> Option<&Data> {
+        None
+    }
+}
+
+/// The number of active names is counted before a run only if something follows from it.
+#[test]
+fn a_given_threshold_needs_no_count_of_active_names() {
+    let mut random = StdRng::seed_from_u64(31);
+    let drawn = Examples::draw(&mut random, 2, 40, 300, Strengths::Presence);
+    let data = drawn.data(0..300, drawn.known(300).0, 2);
+    let trained = |params: Value, active_max: Option<u64>| {
+        let task = Task {
+            active_max,
+            limits: RunLimits {
+                max_passes: Some(2),
+                ..RunLimits::default()
+            },
+            ..task("winnow", &params, 2, false)
+        };
+        let sample = Read {
+            data: &data,
+            readers: AtomicUsize::new(0),
+        };
+        let input = Input::Sample {
+            data: &sample,
+            assume: None,
+        };
+        let outcome = train(&task, input, &Run::default()).expect("a training");
+        (outcome, sample.readers.into_inner())
+    };
+    let known = |params: Value| trained(params, Some(ACTIVE_MAX));
+    let unknown = |params: Value| trained(params, None);
+    assert_eq!(unknown(json!({})).1, known(json!({})).1 + 1);
+    let given = json!({"theta": "24"});
+    assert_eq!(unknown(given.clone()).1, known(given).1);
+    // The bound for a disjunction needs the number.
+    let bounded = json!({"theta": "24", "relevant": 3});
+    let (own, readers) = unknown(bounded.clone());
+    let (expected, fewer) = known(bounded);
+    assert_eq!((own.bound, readers), (expected.bound, fewer + 1));
 }

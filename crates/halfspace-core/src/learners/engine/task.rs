@@ -26,6 +26,9 @@ const INITIAL: &str = "initial";
 /// The name of the parameter that sets the threshold of a learner.
 const THRESHOLD: &str = "theta";
 
+/// The name of the parameter that asks for a bound over a disjunction.
+const DISJUNCTION: &str = "relevant";
+
 /// A learner and the conditions of its training.
 #[derive(Clone, Debug)]
 pub struct Task {
@@ -108,11 +111,20 @@ impl Task {
         Ok(())
     }
 
-    /// Whether the largest number of active features in an example must be known before the run, because a threshold
-    /// follows from it.
+    /// Whether the largest number of active features in an example may matter to the learner and is not known. The
+    /// default of a threshold follows from it.
     pub fn needs_active_max(&self) -> bool {
         let mut parameters = self.entry.parameters.iter();
         self.names && self.active_max.is_none() && parameters.any(|one| one.name == THRESHOLD)
+    }
+
+    /// Whether a run counts the active features first. A given threshold does not depend on them, but the bound for a
+    /// disjunction does.
+    pub(crate) fn counts_active_max(&self) -> bool {
+        let mut parameters = self.entry.parameters.iter();
+        let has_bound = parameters.any(|one| one.name == DISJUNCTION)
+            && self.parameters.count(DISJUNCTION).is_some();
+        self.needs_active_max() && (has_bound || self.parameters.decimal(THRESHOLD).is_none())
     }
 
     /// Checks that a threshold is known where nobody can count the active features of the examples before the run.

@@ -96,7 +96,7 @@ fn learn<R>(
     finish: impl FnOnce(&Task, Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let counted;
-    let task = match task.needs_active_max() {
+    let task = match task.counts_active_max() {
         false => task,
         true => {
             let active_max = Some(RunExamples::new(task, input, None)?.active_max(run)?);

@@ -27,10 +27,12 @@ pub struct DataParameters {
     /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
     /// value already. A value that no label has is refused, and so is the parameter beside labels that are bits.
     positive: Option<String>,
-    /// Columns of a table that are no features, separated by commas. A name with a comma stands in quotes.
+    /// Columns of a table that are no features, separated by commas. `first..last` means all from one to another. A
+    /// name with a comma stands in quotes.
     ignore: Option<String>,
-    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number` or `ignored`. The
-    /// name `*` means all columns; later pairs change single ones.
+    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number` or `ignored`.
+    /// `first..last` stands for all columns from one to another and `*` for all columns; later pairs change single
+    /// ones.
     kinds: Option<String>,
     /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.
     numbers: Option<String>,

@@ -29,7 +29,7 @@ const SCRIPTED: [(&str, usize); 9] = [
     ("docs/how-to/sessions.md", 5),
     ("docs/how-to/sweeps.md", 5),
     ("docs/how-to/programs.md", 2),
-    ("docs/how-to/tables.md", 14),
+    ("docs/how-to/tables.md", 15),
 ];
 
 /// A running service, which ends with the test that started it.

@@ -16,9 +16,9 @@ pub const BINS_MAX: u32 = 255;
 pub struct TableOptions {
     /// The label value that means +1. All other values then mean -1.
     pub positive: Option<String>,
-    /// Columns that are not features, by name or by number.
+    /// Columns that are not features, by name, by number or from one to another.
     pub ignore: Vec<String>,
-    /// Kinds of columns, by name or by number.
+    /// Kinds of columns, by name, by number or from one to another.
     pub kinds: Vec<(String, KindName)>,
     /// The coding of number columns.
     pub numbers: Numbers,

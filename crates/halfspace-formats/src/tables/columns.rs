@@ -1,6 +1,7 @@
 //! The columns of a table: their names, their roles and the description of the finished table.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use halfspace_core::memory::{self, NoMemory};
 
@@ -16,6 +17,9 @@ use crate::options::LabelsColumn;
 
 /// The name that means all columns in `kinds`.
 const EVERY: &str = "*";
+
+/// What stands between the first and the last of several columns in `ignore` and `kinds`.
+const BETWEEN: &str = "..";
 
 /// The largest size of a column's name, in bytes. Each feature of the column repeats it.
 const NAME_BYTES_MAX: usize = 1024;
@@ -112,12 +116,6 @@ impl TableColumn {
     }
 }
 
-/// The columns that an option means.
-enum Place {
-    Every,
-    One(usize),
-}
-
 impl TableColumns {
     /// Returns `count` columns without roles.
     ///
@@ -185,27 +183,20 @@ impl TableColumns {
             .map(|(name, kind)| (name, *kind, "kinds"));
         let ignored = options.ignore.iter();
         let ignored = ignored.map(|name| (name, KindName::Ignored, "ignore"));
-        let stated: Vec<(Place, KindName)> = match options.ignore.len() + options.kinds.len() {
-            0 => Vec::new(),
-            _ => {
-                let names = self.by_name()?;
-                let place = |(name, kind, option): (&String, KindName, &str)| {
-                    let by_name = names.get(name.as_str()).copied();
-                    let place = match by_name {
-                        None if name == EVERY && option == "kinds" => Place::Every,
-                        _ => Place::One(self.place(name, by_name, option)?),
+        let stated: Vec<(RangeInclusive<usize>, KindName)> =
+            match options.ignore.len() + options.kinds.len() {
+                0 => Vec::new(),
+                _ => {
+                    let names = self.by_name()?;
+                    let meant = |(text, kind, option): (&String, KindName, &str)| {
+                        Ok::<_, Fault>((self.meant(text, &names, option)?, kind))
                     };
-                    Ok::<_, Fault>((place, kind))
-                };
-                memory::collect(ignored.chain(stated).map(place))?
-            }
-        };
-        for (place, kind) in stated {
-            let columns = match place {
-                Place::Every => &mut self.columns[..],
-                Place::One(at) => &mut self.columns[at..=at],
+                    memory::collect(ignored.chain(stated).map(meant))?
+                }
             };
-            for column in columns {
+        for (columns, kind) in stated {
+            memory::check()?;
+            for column in &mut self.columns[columns] {
                 column.state(kind);
             }
         }
@@ -354,6 +345,32 @@ impl TableColumns {
             self.columns.len()
         );
         Fault::new(FormatErrorKind::TableOption, detail)
+    }
+
+    /// The columns that an item of the option `ignore` or `kinds` means: one, or all from one to another.
+    fn meant(
+        &self,
+        text: &str,
+        names: &HashMap<&str, usize>,
+        option: &str,
+    ) -> Result<RangeInclusive<usize>, Fault> {
+        // Of equal spellings the name of a column counts.
+        let is_name = names.contains_key(text);
+        if text == EVERY && option == "kinds" && !is_name {
+            return Ok(0..=self.columns.len() - 1);
+        }
+        let ends = text.split_once(BETWEEN).filter(|_| !is_name);
+        let (first, last) = ends.unwrap_or((text, text));
+        let place = |text: &str| self.place(text, names.get(text).copied(), option);
+        let columns = place(first)?..=place(last)?;
+        if columns.is_empty() {
+            let detail = format!(
+                "The option `{option}` names the columns `{text}`, but the second stands before the first; say \
+                 `{last}{BETWEEN}{first}`."
+            );
+            return Err(Fault::new(FormatErrorKind::TableOption, detail));
+        }
+        Ok(columns)
     }
 
     /// Finds a column by its name or its number, which counts from 1, or from -1 at the end.

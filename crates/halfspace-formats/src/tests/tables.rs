@@ -91,6 +91,52 @@ fn boolean_columns_of_every_family_become_bits() {
 }
 
 #[test]
+fn ranges_mean_all_columns_from_one_to_another() {
+    let body = "a,b,c,d,y\n1,1,0,1,1\n0,1,1,0,0\n";
+    let read = |ignore: &str, kinds: &str| {
+        let mut options = Options::default();
+        for (name, text) in [("ignore", ignore), ("kinds", kinds)] {
+            if !text.is_empty() {
+                assert_eq!(options.set(name, text), Ok(true));
+            }
+        }
+        parse(Format::Csv, body.as_bytes(), &options)
+    };
+    for (ignore, kinds, expected) in [
+        ("b..c", "", vec!["a", "d"]),
+        ("2..-3", "", vec!["a", "d"]),
+        ("d..d,1", "", vec!["b", "c"]),
+        // The label stays the label, so all labels of the rows can be named at once.
+        ("c..y", "", vec!["a", "b"]),
+        ("-3..-1", "", vec!["a", "b"]),
+        ("", "a..b:ignored", vec!["c", "d"]),
+        ("", "*:ignored,b..c:boolean", vec![]),
+        ("", "b..c:nominal", vec!["a", "b=1", "c=0", "c=1", "d"]),
+    ] {
+        match read(ignore, kinds) {
+            Ok(parsed) => assert_eq!(names(&parsed), expected, "{ignore} {kinds}"),
+            Err(error) => assert!(expected.is_empty(), "{ignore} {kinds}: {error}"),
+        }
+    }
+    for (ignore, told) in [
+        ("c..b", "say `b..c`"),
+        ("a..e", "the column `e`"),
+        ("..b", "the column ``"),
+    ] {
+        let error = read(ignore, "")
+            .map(|parsed| parsed.data)
+            .expect_err(ignore);
+        assert_eq!(error.kind, FormatErrorKind::TableOption);
+        assert!(error.detail.contains(told), "{error}");
+    }
+    // A column of this very name comes first.
+    let mut options = Options::default();
+    assert_eq!(options.set("ignore", "a..b"), Ok(true));
+    let (parsed, _) = read_table("y,a,a..b,b\n1,1,0,1\n0,1,1,0\n", &options);
+    assert_eq!(names(&parsed), ["a", "b"]);
+}
+
+#[test]
 fn numeric_columns_stay_numbers_or_become_thresholds() {
     let body = "y,age,odor\n1,30.5,n\n0,41,a\n1,50,n\n0,62,n\n";
     let (parsed, table) = read_table(body, &Options::default());

@@ -71,7 +71,7 @@ async fn model_file_keeps_feature_and_class_names() {
     let service = Service::start().await;
     let path = trained(&service, ARFF, MUSHROOMS).await;
     let file = service.get(&path).await.expect(200).json();
-    let features = ["size=large", "size=small", "ring=0", "ring=1"];
+    let features = ["size=large", "size=small", "ring"];
     assert_eq!(file["features"], json!(features));
     assert_eq!(file["classes"], json!(["poisonous", "edible"]));
     let imported = service
@@ -89,16 +89,12 @@ async fn model_file_keeps_feature_and_class_names() {
     };
     for (file, status, code) in [
         (
-            changed("features", json!(["a", "b", "c", "d"])),
+            changed("features", json!(["a", "b", "c"])),
             422,
             "model-altered",
         ),
         (changed("features", Value::Null), 422, "model-altered"),
-        (
-            changed("features", json!(["a", "b", "c"])),
-            422,
-            "wrong-model",
-        ),
+        (changed("features", json!(["a", "b"])), 422, "wrong-model"),
         (changed("features", json!([])), 422, "wrong-model"),
         (
             changed("classes", json!(["edible", "poisonous"])),
@@ -108,7 +104,7 @@ async fn model_file_keeps_feature_and_class_names() {
         (changed("classes", json!(["edible"])), 422, "wrong-model"),
         (changed("feature_names", json!(features)), 400, "schema"),
         (
-            changed("features", json!(vec!["x".repeat(300_000); 4])),
+            changed("features", json!(vec!["x".repeat(400_000); 3])),
             400,
             "out-of-range",
         ),

@@ -64,7 +64,7 @@ async fn session_learns_the_same_from_every_format_and_coding() {
     let names = (1..=N).map(|j| format!("@attribute f{j} {{0, 1}}\n"));
     let arff = format!(
         "@relation r\n{}@attribute class {{-1, 1}}\n@data\n{}",
-        names.collect::<String>().replace("{0, 1}", "numeric"),
+        names.collect::<String>(),
         table(",")
     );
     let libsvm: String = all

@@ -19,7 +19,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
-use crate::cell::Cell;
+use crate::cell::{Cell, DecimalMark};
 use crate::encoding::options::{Numbers, Unknown};
 use crate::encoding::{
     ColumnKind, LabelEncoding, Missing, MissingCells, NamedCells, NoFeatures, TableEncoding,
@@ -34,8 +34,8 @@ pub(crate) struct NamedTable {
     builder: SparseBuilder,
     /// The columns of the table that give names, in ascending order.
     columns: Vec<NamedColumn>,
-    /// Those that a sparse row cannot leave out, because 0 is a word there.
-    words: Vec<usize>,
+    /// Those that a sparse row cannot leave out, because what it leaves out gives a name there.
+    filled: Vec<usize>,
     missing: u64,
 }
 
@@ -124,29 +124,39 @@ impl NamedTable {
         let columns = (0..table.columns.len()).filter(is_read).map(column);
         let columns: Vec<NamedColumn> = memory::collect::<_, Fault>(columns)?;
         let is_word = |column: &&NamedColumn| column.kind.cells() == Some(NamedCells::Nominal);
-        let words = columns.iter().filter(is_word).map(|column| Ok(column.at));
+        let filled = columns.iter().filter(is_word).map(|column| Ok(column.at));
         Ok(Self {
             builder: SparseBuilder::of_names(&options.limits, options.values, spool, true)?,
-            words: memory::collect::<_, Fault>(words)?,
+            filled: memory::collect::<_, Fault>(filled)?,
             columns,
             missing: 0,
         })
     }
 
-    /// Declares the values of a column before the first row.
+    /// Declares the values of a column before the first row. A sparse row leaves out the first of them.
     ///
     /// # Errors
     /// When memory ends.
     pub(crate) fn declare<'v>(
         &mut self,
         at: usize,
-        values: impl Iterator<Item = &'v [u8]>,
+        mut values: impl Iterator<Item = &'v [u8]> + Clone,
     ) -> Result<(), Fault> {
-        if let Ok(place) = self.columns.binary_search_by_key(&at, |column| column.at) {
-            let declared = self.columns[place].declared.insert(HashSet::new());
-            for value in values {
-                memory::insert(declared, value.into())?;
-            }
+        let Ok(place) = self.columns.binary_search_by_key(&at, |column| column.at) else {
+            return Ok(());
+        };
+        let column = &mut self.columns[place];
+        let declared = column.declared.insert(HashSet::new());
+        for value in values.clone() {
+            memory::insert(declared, value.into())?;
+        }
+        let value_of = |text| {
+            let content = Cell::Text(text).content(DecimalMark::Point);
+            column.kind.cells()?.value(content)
+        };
+        let is_listed = column.kind.cells() == Some(NamedCells::Nominal);
+        if !is_listed && values.next().and_then(value_of) != Some(0.0) {
+            memory::push(&mut self.filled, at)?;
         }
         Ok(())
     }
@@ -189,7 +199,7 @@ impl NamedTable {
         match given {
             None => self.columns.iter_mut().try_for_each(read)?,
             Some(given) => {
-                let mut all: Vec<usize> = given.iter().chain(&self.words).copied().collect();
+                let mut all: Vec<usize> = given.iter().chain(&self.filled).copied().collect();
                 all.sort_unstable();
                 all.dedup();
                 for at in all {

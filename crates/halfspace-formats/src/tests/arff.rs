@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{KindName, Missing, Numbers};
+use crate::{ColumnKind, KindName, Missing, Numbers};
 
 /// Header with two nominal attributes, a number and a class.
 const HEAD: &str = "% a comment\n@RELATION 'any thing'\n\n@attribute colour {red, 'dark blue', \
@@ -122,6 +122,35 @@ proptest! {
         }
         prop_assert_eq!(dense, sparse);
     }
+}
+
+#[test]
+fn attributes_of_0_and_1_are_bits_as_in_csv() {
+    let head =
+        "@relation r\n@attribute wet {0,1}\n@attribute old {1,0}\n@attribute tag {0,1}\n@data\n";
+    let kind = |values: [&str; 2]| ColumnKind::Boolean {
+        values: values.map(str::to_owned),
+    };
+    for body in ["1,1,1\n0,0,0\n0,1,1\n", "{0 1,2 1}\n{1 0}\n{2 1}\n"] {
+        let parsed = read(Format::Arff, &format!("{head}{body}")).expect("good");
+        assert_eq!(rows(&parsed.data), ["101", "010", "001"]);
+        assert_eq!(labels(&parsed.data), "101");
+        let names = parsed.feature_names.expect("names");
+        assert_eq!(names, ["wet", "old=0", "old=1"]);
+        assert_eq!(
+            parsed.table.expect("a table").columns[0].kind,
+            kind(["0", "1"])
+        );
+    }
+    for (row, place) in [("2,1,1\n", at(6, 1)), ("{0 2}\n", at(6, 4))] {
+        let found = fault(&format!("{head}{row}"), &Options::default());
+        assert_eq!(found, (FormatErrorKind::BadValue, Some(place)));
+    }
+    // The request may state another kind, as for every column.
+    let mut options = Options::default();
+    options.table.kinds = vec![("wet".to_owned(), KindName::Nominal)];
+    let parsed = parse(Format::Arff, format!("{head}1,1,1\n").as_bytes(), &options).expect("good");
+    assert_eq!(rows(&parsed.data), ["0101"]);
 }
 
 #[test]

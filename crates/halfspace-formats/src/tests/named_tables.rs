@@ -155,6 +155,31 @@ fn tables_give_the_same_examples_as_objects_of_ndjson() {
     );
 }
 
+/// What a sparse row of ARFF leaves out is its first value, also where the request takes the words for a bit.
+#[test]
+fn values_that_sparse_rows_leave_out_give_their_names() {
+    let head = "@relation r\n@attribute word {0,1}\n@attribute old {yes,no}\n@attribute size {5,7}\n\
+        @attribute colour {red,blue}\n@attribute y {a,b}\n@data\n";
+    let options = open("kinds=old:boolean,size:number");
+    for body in [
+        "1,no,7,blue,a\n0,yes,5,red,b\n1,yes,5,red,b\n",
+        "{0 1,1 no,2 7,3 blue}\n{4 b}\n{0 1,4 b}\n",
+    ] {
+        let parsed = named(Format::Arff, format!("{head}{body}"), &options);
+        let expected = json!([
+            {"word": 1.0, "size": 7.0, "colour=blue": 1.0},
+            {"old": 1.0, "size": 5.0, "colour=red": 1.0},
+            {"word": 1.0, "old": 1.0, "size": 5.0, "colour=red": 1.0}
+        ]);
+        assert_eq!(rows_of(&parsed), expected);
+    }
+    // A value that the kind cannot hold is refused there, too.
+    let body = format!("{head}{{0 1}}\n");
+    let error = parse(Format::Arff, body.as_bytes(), &open("kinds=colour:number"));
+    let error = error.map(|parsed| parsed.data).expect_err("a word");
+    assert!(error.detail.contains("`colour`"), "{error}");
+}
+
 #[test]
 fn a_column_may_have_any_number_of_words() {
     let body: String = (0..70_000)

@@ -19,7 +19,6 @@ use halfspace_core::memory::{self, NoMemory};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::{Cell, DecimalMark};
-use crate::encoding::KindName;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{LabelsColumn, Options};
@@ -98,7 +97,7 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Op
         .iter()
         .filter_map(|attribute| match &attribute.kind {
             AttributeKind::Numeric => None,
-            AttributeKind::Nominal(_) => Some((attribute.name.clone(), KindName::Nominal)),
+            AttributeKind::Nominal(nominal) => Some((attribute.name.clone(), nominal.kind())),
         });
     let mut stated = options.clone();
     // Of several statements about a column the last one counts.

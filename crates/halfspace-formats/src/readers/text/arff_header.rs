@@ -7,6 +7,7 @@ use std::io::Read;
 
 use halfspace_core::memory;
 
+use crate::encoding::KindName;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
 use crate::options::ParseLimits;
 use crate::readers::text::arff_scanner::{Misplaced, Scanner, Word};
@@ -31,11 +32,11 @@ pub(crate) enum AttributeKind {
 }
 
 impl AttributeKind {
-    /// The number of features of the attribute. A nominal attribute has one per declared value.
+    /// The number of features of the attribute. A nominal attribute has one per declared value, unless it is a bit.
     pub(crate) fn features(&self) -> usize {
         match self {
-            Self::Numeric => 1,
-            Self::Nominal(nominal) => nominal.values.len(),
+            Self::Nominal(nominal) if nominal.kind() == KindName::Nominal => nominal.values.len(),
+            Self::Nominal(_) | Self::Numeric => 1,
         }
     }
 }
@@ -52,6 +53,14 @@ impl Nominal {
     /// The values in the declared order.
     pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.values.iter().map(|value| &**value)
+    }
+
+    /// The kind of the column. Values 0 and 1 are a bit, as in every other format.
+    pub(crate) fn kind(&self) -> KindName {
+        match self.values().eq([b"0", b"1"]) {
+            true => KindName::Boolean,
+            false => KindName::Nominal,
+        }
     }
 
     /// The position of a value in the declared order, from 0.

@@ -3,7 +3,8 @@
 //! Both kinds of quotes are accepted. In quotes a backslash escapes the next character, or makes a tab, a line feed
 //! or a carriage return from `t`, `n` or `r`. A quoted question mark is a value and not a missing cell, so it keeps
 //! its quotes. A percent sign begins a comment where a word could begin. Inside a plain word it is refused, because
-//! some readers would end the word there.
+//! some readers would end the word there, and so is a quote. A backslash before them escapes both, as in public files
+//! of the library Mulan.
 
 use std::borrow::Cow;
 
@@ -86,17 +87,25 @@ impl<'a> Scanner<'a> {
     fn plain(&mut self) -> Result<Word<'a>, Misplaced> {
         let start = self.at;
         let rest = &self.line[start..];
-        let length = rest.iter().position(|&byte| ends_plain_word(byte));
-        let length = length.unwrap_or(rest.len());
-        self.at = start + length;
-        if let Some(byte @ (b'%' | b'\'' | b'"')) = self.line.get(self.at) {
+        let end_from = |from: usize| {
+            let length = rest[from..].iter().position(|&byte| ends_plain_word(byte));
+            length.map_or(rest.len(), |length| from + length)
+        };
+        let mut end = end_from(0);
+        let mut text = Cow::Borrowed(&rest[..end]);
+        while rest[..end].ends_with(b"\\") && rest.get(end).is_some_and(|&byte| is_escaped(byte)) {
+            let next = end_from(end + 1);
+            let word = text.to_mut();
+            word.pop();
+            word.extend_from_slice(&rest[end..next]);
+            end = next;
+        }
+        self.at = start + end;
+        if let Some(byte) = rest.get(end).filter(|&&byte| is_escaped(byte)) {
             let detail = format!("A word contains `{}`; quote the word.", char::from(*byte));
             return Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)));
         }
-        Ok(Word {
-            start,
-            text: Cow::Borrowed(&rest[..length]),
-        })
+        Ok(Word { start, text })
     }
 
     fn quoted(&mut self, quote: u8) -> Result<Word<'a>, Misplaced> {
@@ -174,6 +183,11 @@ pub(crate) fn ends_plain_word(byte: u8) -> bool {
     byte <= b' ' || matches!(byte, b',' | b'{' | b'}' | b'%' | b'\'' | b'"')
 }
 
+/// Whether a plain word needs a backslash before this byte.
+fn is_escaped(byte: u8) -> bool {
+    matches!(byte, b'%' | b'\'' | b'"')
+}
+
 /// The byte that a backslash and this byte stand for.
 fn unescaped(byte: u8) -> u8 {
     match byte {
@@ -190,7 +204,7 @@ mod tests {
 
     #[test]
     fn arff_words_are_plain_or_quoted() {
-        let cases: [(&str, &str); 10] = [
+        let cases: [(&str, &str); 14] = [
             ("a,b", "a"),
             ("  a\tb", "a"),
             ("a{b", "a"),
@@ -201,6 +215,10 @@ mod tests {
             ("''", ""),
             ("'?'", "'?'"),
             ("\"?\"", "'?'"),
+            (r"m\'usica {0,1}", "m'usica"),
+            (r#"\'a\"b\%c,d"#, r#"'a"b%c"#),
+            (r"a\b\ c", r"a\b\"),
+            (r"a\'\'", "a''"),
         ];
         for (line, expected) in cases {
             let word = Scanner::new(line.as_bytes()).word();
@@ -221,6 +239,8 @@ mod tests {
             (r"'a\", 0),
             ("50%", 2),
             ("it's", 2),
+            (r"it\'s'", 5),
+            (r"a\b'", 3),
             ("'a'b", 3),
             ("'a'\"b\"", 3),
         ];

@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::examples::{Examples, class_codes};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    Assume, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place,
+    Assume, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place, Recoding,
     StoredExamples, Vocabulary, classes_alone, digest, occurring,
 };
 
@@ -137,10 +137,9 @@ impl JobData {
             let field = FieldError::at_pointer(format!("{pointer}/dataset"), detail);
             Problem::at(Code::TABLE_OPTION, field)
         })?;
-        self.read_by(&Names::of_classes(Some(one)))
-            .map_err(|detail| {
-                Problem::at(Code::TABLE_OPTION, FieldError::at_pointer(pointer, detail))
-            })?;
+        self.read_as(one).map_err(|detail| {
+            Problem::at(Code::TABLE_OPTION, FieldError::at_pointer(pointer, detail))
+        })?;
         Ok(self)
     }
 
@@ -164,9 +163,8 @@ impl JobData {
             .iter()
             .filter_map(|code| names.get(*code))
             .map(|name| (*name).to_owned());
-        let ordered = Names::of_classes(Classes::of_names(ordered));
-        // All names are those of the data.
-        let _ = self.read_by(&ordered);
+        // Of two classes one may have no name, but these are refused later anyway.
+        let _ = Classes::of_names(ordered).map(|ordered| self.read_as(ordered));
         Ok(())
     }
 
@@ -175,11 +173,27 @@ impl JobData {
     /// # Errors
     /// The feature, the encoding or the label that the model does not know.
     pub fn read_by(&mut self, model: &Names) -> Result<(), String> {
-        let names = std::mem::take(&mut self.spec.names);
-        let codes = model.fit(&names, &self.occurring)?;
-        self.spec.names = names.read_by(model);
+        let codes = model.fit(&self.spec.names, &self.occurring)?;
+        self.recode(model, codes);
+        Ok(())
+    }
+
+    /// Gives the data these classes, whatever their features are.
+    ///
+    /// # Errors
+    /// The label that is none of the classes.
+    pub fn read_as(&mut self, classes: Classes) -> Result<(), String> {
+        let stated = Names::of_classes(Some(classes));
+        let codes = stated.recoding(&self.spec.names, &self.occurring)?;
+        self.recode(&stated, codes);
+        Ok(())
+    }
+
+    /// Gives the data the classes of `reader`, of which `codes` are those of the present labels.
+    fn recode(&mut self, reader: &Names, codes: Recoding) {
+        self.spec.names = std::mem::take(&mut self.spec.names).read_by(reader);
         if codes.is_identity() {
-            return Ok(());
+            return;
         }
         if !codes.is_one_to_one() {
             self.spec.repetitions = None;
@@ -188,7 +202,7 @@ impl JobData {
             // The job stores the rows of the request with the class codes of the model.
             Some(JobSample::Memory(data)) => {
                 let data = codes.of(Arc::unwrap_or_clone(data));
-                let (classes, names) = (model.classes.as_ref(), self.vocabulary());
+                let (classes, names) = (reader.classes.as_ref(), self.vocabulary());
                 self.sha256 = Some(hex::encode(digest(&data, classes, names)));
                 self.sample = Some(data.into());
             }
@@ -197,7 +211,6 @@ impl JobData {
                 self.sample = stored;
             }
         }
-        Ok(())
     }
 }
 

@@ -87,9 +87,9 @@ async fn checked_job(
         return Err(of_data(Code::WRONG_DATA, detail, at));
     }
     let mut found = match (own, stated) {
-        (Some(names), _) => read_by(app, found, names, at).await?,
+        (Some(names), _) => read(app, found, move |data| data.read_by(&names), at).await?,
         (None, Some(LabelRule::Of(classes))) => {
-            read_by(app, found, Names::of_classes(Some(classes)), at).await?
+            read(app, found, move |data| data.read_as(classes), at).await?
         }
         (None, Some(_)) => read_in_order(app, &owner, found).await?,
         (None, None) => read_alone(app, found, pointer).await?,
@@ -132,14 +132,14 @@ async fn read_alone(app: &App, mut data: JobData, pointer: &str) -> Result<JobDa
 
 /// Gives the data the labels of the model or the list that reads them. A sample of the request is then digested once
 /// more, which takes a second per gibibyte.
-async fn read_by(
+async fn read(
     app: &App,
     mut data: JobData,
-    names: Names,
+    by: impl FnOnce(&mut JobData) -> Result<(), String> + Send + 'static,
     at: &TaskPlace,
 ) -> Result<JobData, Problem> {
     let work = move |_: &_| {
-        let read = data.read_by(&names);
+        let read = by(&mut data);
         Ok((data, read))
     };
     match compute(app, None, work).await? {

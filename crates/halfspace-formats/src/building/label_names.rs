@@ -222,15 +222,13 @@ impl LabelNames {
     /// When the label is missing or unknown, or when there are too many values.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<u32, Fault> {
         let mut spellings = self.spellings.iter();
-        let of_text = spellings.find(|(spelling, _)| **spelling == *text);
-        let at = match of_text {
+        let at = match spellings.find(|(spelling, _)| **spelling == *text) {
             Some((_, at)) => *at,
             None => {
-                // If all other values are one class, there may be any number of them, and only the first are counted.
-                if let Meaning::Known(classes) = &self.meaning
-                    && self.values.len() == CLASSES_MAX
+                if self.values.len() >= CLASSES_MAX
+                    && let Some(code) = self.uncounted(text)?
                 {
-                    return classes.read(text);
+                    return Ok(code);
                 }
                 self.push_spelling(text)?
             }
@@ -238,6 +236,16 @@ impl LabelNames {
         let value = &mut self.values[at];
         value.rows += 1;
         Ok(value.code)
+    }
+
+    /// The code of a label beside [`CLASSES_MAX`] others, of which no more are counted if all but one are one class.
+    fn uncounted(&self, text: &[u8]) -> Result<Option<u32>, Fault> {
+        if let Meaning::Known(classes) = &self.meaning {
+            return classes.read(text).map(Some);
+        }
+        let (spelling, content) = spelled(text)?;
+        let is_rest = self.stated().is_some_and(|positive| positive != spelling);
+        Ok((is_rest && content != Content::Missing).then_some(0))
     }
 
     /// Returns the place of the value of a spelling.
@@ -281,10 +289,10 @@ impl LabelNames {
         if reads_signs && matches!(&*text, "0" | "-1") && has("0") && has("-1") {
             return Err(mixed_labels(label));
         }
-        if at == CLASSES_MAX {
+        if at >= CLASSES_MAX && self.stated().is_none() {
             let detail = format!(
-                "The labels have more different values than classes_max: {CLASSES_MAX}. If another column has the \
-                 labels, name it with `labels`; to tell one value from all others, name that with `positive`."
+                "The labels have more different values than classes_max: {CLASSES_MAX}; send examples of fewer \
+                 classes, or name one with `positive` to tell it from all others."
             );
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }
@@ -318,10 +326,8 @@ impl LabelNames {
             Meaning::Later => Ok(self.into_read()),
             Meaning::Stated(positive) => {
                 let mut rest = self.values.iter().filter(|value| value.code == 0);
-                let negative = match (rest.next(), rest.next()) {
-                    (Some(one), None) => Some(one.text.clone()),
-                    _ => None,
-                };
+                let only = rest.next().filter(|_| rest.next().is_none());
+                let negative = only.map(|only| only.text.clone());
                 Ok(of_code(Classes::new(negative, positive)))
             }
         }

@@ -41,6 +41,7 @@ mod many_classes;
 mod memory;
 mod models;
 mod names;
+mod names_bad_input;
 mod open_classes;
 mod openapi;
 mod ops;

@@ -426,13 +426,6 @@ async fn bound_of_winnow_over_names_needs_no_number_of_names() {
         "{bound}"
     );
     assert_eq!(bound["respected"], true, "{bound}");
-    let small = trained(&service, &format!("{query}&params.theta=20"), NDJSON, &body).await;
-    let bound = &small["result"]["bound"];
-    assert_eq!(bound["mistakes_at_most"], Value::Null);
-    assert!(
-        bound["detail"].as_str().unwrap().contains("theta"),
-        "{bound}"
-    );
 }
 
 /// Animals as a table, with a column of numbers that are words.

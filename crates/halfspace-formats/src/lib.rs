@@ -57,6 +57,7 @@ mod vocabulary;
 pub use building::label_names::{CLASSES_MAX, LabelCount, classes_alone};
 pub use building::parsed::Parsed;
 pub use building::parsed_rows::ParsedRows;
+pub use building::sparse_builder::NAMES_WITHOUT_VALUES;
 pub use building::store_pass::{Stored, storing_bytes};
 pub use cell::{Content, DecimalMark, Family, MISSING};
 pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};

@@ -54,8 +54,31 @@ pub fn plain_words(message: &str) -> String {
             return format!("the member `{name}` {end}");
         }
     }
-    message.to_owned()
+    let plain = TOKENS.iter().find(|(token, _)| *token == message);
+    plain.map_or(message, |(_, plain)| plain).to_owned()
 }
+
+/// Messages about a part of a text that is no JSON, and what to say instead. Programs often write NaN, Infinity, None
+/// or single quotes, and the message cannot tell which.
+const TOKENS: [(&str, &str); 4] = [
+    (
+        "expected value",
+        "there is no value; a value is null, true, false, a finite number, a text in double quotes, an array or an \
+         object",
+    ),
+    (
+        "invalid number",
+        "there is no number after the sign or the mark; a value is a finite number",
+    ),
+    (
+        "number out of range",
+        "the number is not finite as a double; a value is a finite number",
+    ),
+    (
+        "invalid unicode code point",
+        "the text is not UTF-8; convert the data to UTF-8, as in `iconv -f ISO-8859-1 -t UTF-8`",
+    ),
+];
 
 /// A value that `serde` found, in the words of JSON.
 fn value(found: &str) -> String {
@@ -152,6 +175,13 @@ mod tests {
             said("{\"rows\": [], \"rows\": []}"),
             "the member `rows` stands there twice"
         );
+        assert!(said("{\"rows\": [NaN]}").contains("a finite number"));
+        assert!(said("{\"rows\": [-Infinity]}").contains("a finite number"));
+        assert!(said("{\"rows\": [1e999]}").contains("not finite"));
+        let error = serde_json::from_slice::<Example>(b"{\"learner\": \"caf\xe9\"}").unwrap_err();
+        let message = error.to_string();
+        let message = message.split(" at line").next().unwrap();
+        assert!(plain_words(message).contains("not UTF-8"));
         assert_eq!(plain_words("another message"), "another message");
     }
 }

@@ -255,10 +255,18 @@ async fn resolved(
             spec.task,
             TaskSpec::Experiment(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_)
         );
+    let has_indices = spec.data.names.first_index().is_some();
     let spec = spec.clone();
     let check = move |allowance: &_| resolve(&spec, inputs, allowance);
     let checked = checked(app, owner, is_long, stored, check).await?;
-    checked.map_err(|error| unresolvable(error, at))
+    checked.map_err(|error| match error {
+        ResolveError::Task(TaskError::TooLarge { .. }) if has_indices => {
+            let remedy = "read the data with `vocabulary=open` to keep only the indices that occur";
+            let detail = format!("{error}; {remedy}");
+            unresolvable(error, at).with_detail(detail)
+        }
+        error => unresolvable(error, at),
+    })
 }
 
 /// Runs a check of tasks against their data, which may be stored examples.

@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_formats::{self, DataForm, Format, Options, Parsed};
+use halfspace_formats::{self, DataForm, Format, NAMES_WITHOUT_VALUES, Options, Parsed};
 use serde::{Serialize, Serializer};
 use tokio::time::timeout;
 use utoipa::ToSchema;
@@ -232,7 +232,13 @@ async fn read(
         }
     };
     if let (true, Some(place)) = (is_boolean, &parsed.first_real) {
-        let detail = "The session accepts Boolean examples only: values all 0/1, or all -1/1.";
+        let detail = match parsed.vocabulary.is_some() {
+            true => NAMES_WITHOUT_VALUES,
+            false => {
+                "The session accepts Boolean examples only: values all 0/1, or all -1/1. For others, open one with \
+                 `\"values\": \"real\"`."
+            }
+        };
         let field = placed(Some(place.clone()), detail.to_owned());
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }

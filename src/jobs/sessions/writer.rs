@@ -239,6 +239,14 @@ fn named<'a>(
         (None, true) => &given,
         (None, false) => own,
     };
+    if !live.record.spec.open && names.class_count() > 2 && own.class_count() == 2 {
+        let detail = format!(
+            "the examples have {} classes, but the session was opened for two; open one with `classes`, which is a \
+             list or `open`, or name one class with `positive`",
+            names.class_count()
+        );
+        return Err(TaskError::WrongData(detail));
+    }
     let codes = names.recoding(&given, &occurring(&parsed.data));
     let codes = codes.map_err(TaskError::WrongData)?;
     let data = match codes.is_identity() {
@@ -253,8 +261,9 @@ fn joined(own: Option<&Classes>, given: &Classes, n: u64) -> Result<Classes, Tas
     let all = own.map_or_else(|| given.clone(), |own| own.clone().joined_by(given));
     let (known, count) = (own.map_or(0, Classes::count), all.count());
     if count > CLASSES_MAX {
-        let detail =
-            format!("the labels have {count} values, more than classes_max: {CLASSES_MAX}");
+        let detail = format!(
+            "the labels have {count} values, more than classes_max: {CLASSES_MAX}; send fewer classes"
+        );
         return Err(TaskError::WrongData(detail));
     }
     if count > known {

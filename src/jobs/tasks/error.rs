@@ -72,11 +72,15 @@ pub enum ResolveError {
     Damaged(String),
 }
 
-/// The reason why a task does not fit its data, with the remedy for tables of numbers.
+/// The reason why a task does not fit its data, with the remedy for numbers.
 pub fn unfit_reason(error: &TaskError) -> String {
     let remedy = match error {
-        TaskError::NotBoolean { .. } => {
-            ". Upload a table of numbers with numbers=thermometer, which makes bits of the numbers."
+        TaskError::NotBoolean { named: false, .. } => {
+            ". Write each value as 0 or 1, or upload a table of numbers with numbers=thermometer, which makes bits of \
+             the numbers."
+        }
+        TaskError::NotBoolean { named: true, .. } => {
+            ". Leave the values out, or choose a learner of real data; GET /v1/learners lists them."
         }
         _ => "",
     };

@@ -110,7 +110,10 @@ impl SampleRules {
     pub(crate) fn check_present(&self, rows: usize) -> Result<(), Fault> {
         let detail = match (rows, self.n) {
             (0, _) => "The data have no examples; send at least one.",
-            (_, 0) => "No example has a feature; send at least one feature, or set the option n.",
+            (_, 0) => {
+                "No example has a feature; send at least one feature, or set the option n, or `vocabulary=open` if \
+                 features have names."
+            }
             _ => return Ok(()),
         };
         Err(Fault::new(FormatErrorKind::EmptyData, detail))

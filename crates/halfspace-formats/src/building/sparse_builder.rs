@@ -26,8 +26,16 @@ use crate::stored::sparse_blocks;
 use crate::stored::spool::Spool;
 use crate::vocabulary::{self, Vocabulary};
 
+/// Why a reader of Boolean examples refuses a name with another value than 1.
+pub const NAMES_WITHOUT_VALUES: &str = "Each name counts as 1 in Boolean examples, but a name has another value. Leave \
+    the values out, or open the session with `\"values\": \"real\"`.";
+
 /// The most features whose numbers fit into 32 bits. Rows in a dense form may have fewer.
 const N_MAX: usize = u32::MAX as usize;
+
+/// How later data may have larger indices.
+const LARGER: &str =
+    "If later examples may have more features, learn with a larger n, or with `vocabulary=open`.";
 
 /// Sparse rows on the way to a [`ParsedRows`].
 pub(crate) struct SparseBuilder {
@@ -173,7 +181,10 @@ impl SparseBuilder {
         }
         let was_real = self.is_real;
         if value != 1.0 && value != 0.0 {
-            self.rules.check_real()?;
+            if self.rules.kind == Some(RowsKind::Boolean) {
+                let kind = FormatErrorKind::NotBoolean;
+                return Err(Fault::new(kind, NAMES_WITHOUT_VALUES));
+            }
             self.is_real = true;
         }
         if let Some(names) = &mut self.names {
@@ -233,15 +244,16 @@ impl SparseBuilder {
     pub(crate) fn value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
         if let Some(n) = self.rules.fixed_n.filter(|&n| index >= n) {
             let detail = match self.first_index {
-                0 => format!("Index {index} is not below n = {n}; indices begin at 0."),
-                first => format!("Index {} is above n = {n}.", index + first),
+                0 => format!("Index {index} is not below n = {n}; indices begin at 0. {LARGER}"),
+                first => format!("Index {} is above n = {n}. {LARGER}", index + first),
             };
             return Err(Fault::new(FormatErrorKind::BadIndex, detail));
         }
         if index >= self.n_max {
             let largest = self.n_max - 1 + self.first_index;
             let detail = format!(
-                "Index {} is above {largest}, the largest one; number the features from {} on.",
+                "Index {} is above {largest}, the largest one; number the features from {} on, or say \
+                 `vocabulary=open`, which takes indices for names.",
                 index + self.first_index,
                 self.first_index
             );

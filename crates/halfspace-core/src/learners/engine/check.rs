@@ -156,7 +156,10 @@ pub(crate) fn check_data(task: &Task, input: Input<'_>) -> Result<(), TaskError>
     check_names(task)?;
     let name = entry.name;
     if real && !entry.data.real {
-        return Err(TaskError::NotBoolean { learner: name });
+        return Err(TaskError::NotBoolean {
+            learner: name,
+            named: task.names,
+        });
     }
     if labelled && !entry.data.labelled {
         let detail = format!("{name} accepts half-space examples only");

@@ -81,9 +81,10 @@ pub enum TaskError {
     /// The learner does not accept this kind of data.
     #[error("{0}")]
     WrongData(String),
-    /// The learner accepts only Boolean examples, and a value is neither 0 nor 1, or neither -1 nor 1.
-    #[error("{learner} accepts Boolean examples only: values all 0/1 or all -1/1")]
-    NotBoolean { learner: &'static str },
+    /// The learner accepts only Boolean examples, and a value is neither 0 nor 1, or neither -1 nor 1. A name counts
+    /// as 1.
+    #[error("{learner} accepts Boolean examples only: {}", boolean(*.named))]
+    NotBoolean { learner: &'static str, named: bool },
     /// The learner would take unreasonably long on these data.
     #[error("{0}")]
     Intractable(String),
@@ -108,6 +109,14 @@ pub enum TaskError {
     /// The check could not read the examples.
     #[error("the examples could not be read")]
     Unread(Interrupt),
+}
+
+/// The values of Boolean examples.
+fn boolean(named: bool) -> &'static str {
+    match named {
+        true => "each name alone, or with the value 1",
+        false => "values all 0/1 or all -1/1",
+    }
 }
 
 impl From<Interrupt> for TaskError {

@@ -492,7 +492,10 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         return Err(TaskError::NotOnLine(detail));
     }
     if plan.real && !entry.data.real {
-        return Err(TaskError::NotBoolean { learner: name });
+        return Err(TaskError::NotBoolean {
+            learner: name,
+            named: plan.task.names,
+        });
     }
     check_multiclass(&plan.task)?;
     check_names(&plan.task)?;

@@ -52,6 +52,7 @@ mod previews;
 mod problems;
 mod queue;
 mod quotas;
+mod real_files;
 mod receipts;
 mod remedies;
 mod samples;

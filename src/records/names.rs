@@ -146,7 +146,7 @@ impl Names {
             return (self, predictor);
         };
         let (sorted, ids) = vocabulary.sorted();
-        let Some(predictor) = predictor.renumbered(ids.ids()) else {
+        let Some(predictor) = predictor.renumbered(ids.ids(), ids.n()) else {
             return (self, predictor);
         };
         let features = Some(FeatureNames::Open(Some(Arc::new(sorted))));

@@ -80,4 +80,5 @@ mod true_claims;
 mod uploads;
 mod vocabularies;
 mod warm_start;
+mod warm_start_names;
 mod winnow;

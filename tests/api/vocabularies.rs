@@ -375,17 +375,6 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
         .get(&format!("{of_names}/code?language=python"))
         .await;
     assert_eq!(program.problem(422), "inexpressible");
-    let (_, text) = problem(
-        &format!(
-            "/v1/learners/perceptron/train?warm_start={}",
-            document["id"].as_str().unwrap()
-        ),
-        422,
-        NDJSON,
-        body,
-    )
-    .await;
-    assert!(text.contains("warm_start"), "{text}");
     // A file whose names are no vocabulary.
     for features in [
         json!(["b", "a", "c"]),

@@ -267,20 +267,25 @@ fn renumbered_hypothesis_decides_alike() {
         let predictor = session.predictor().expect("three classes");
         // Each feature moves on by 7, the last ones to the front.
         let ids: Vec<u32> = (0..n as u32).map(|id| (id + 7) % n as u32).collect();
-        let moved = predictor.renumbered(&ids).expect("features with names");
+        let moved = predictor.renumbered(&ids, n).expect("features with names");
         assert_ne!(moved, predictor, "{learner}");
-        let other = Examples {
-            rows: examples
-                .rows
-                .iter()
-                .map(|row| {
-                    let mut row: Vec<_> =
-                        row.iter().map(|(id, x)| (ids[*id as usize], *x)).collect();
-                    row.sort_by_key(|(id, _)| *id);
-                    row
-                })
-                .collect(),
-            ..examples
+        // Further features, which are not active here.
+        let apart: Vec<u32> = (0..n as u32).map(|id| 3 * id + 2).collect();
+        let among = predictor.renumbered(&apart, 3 * n + 1);
+        let among = among.expect("features with names");
+        assert_eq!(among.n(), 3 * n + 1);
+        let with = |ids: &[u32]| {
+            let place = |(id, x): &(u32, f64)| (ids[*id as usize], *x);
+            let moved = |row: &Vec<_>| {
+                let mut row: Vec<_> = row.iter().map(place).collect();
+                row.sort_by_key(|(id, _)| *id);
+                row
+            };
+            Examples {
+                rows: examples.rows.iter().map(moved).collect(),
+                codes: examples.codes.clone(),
+                is_real: examples.is_real,
+            }
         };
         let wrong = |predictor: &_, data: &Data| {
             let mut masks = Vec::new();
@@ -290,12 +295,15 @@ fn renumbered_hypothesis_decides_alike() {
             }
             masks
         };
-        let other = other.data(0..200, n, classes);
-        assert_eq!(wrong(&moved, &other), wrong(&predictor, &data), "{learner}");
+        for (other, ids) in [(&moved, &ids), (&among, &apart)] {
+            let data_of_other = with(ids).data(0..200, other.n(), classes);
+            let expected = wrong(&predictor, &data);
+            assert_eq!(wrong(other, &data_of_other), expected, "{learner}");
+        }
         let back: Vec<u32> = (0..n as u32)
             .map(|id| (id + n as u32 - 7 % n as u32) % n as u32)
             .collect();
-        assert_eq!(moved.renumbered(&back), Some(predictor), "{learner}");
+        assert_eq!(moved.renumbered(&back, n), Some(predictor), "{learner}");
     }
 }
 

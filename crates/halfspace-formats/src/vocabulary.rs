@@ -112,11 +112,18 @@ impl Vocabulary {
 
     /// The same names in the order of their bytes, and their new ids.
     pub fn sorted(&self) -> (Self, Renumbering) {
-        let mut names: Vec<&str> = self.names().collect();
-        names.sort_unstable();
-        let sorted = Self::of_names(names).expect("distinct names");
+        let sorted = self.united(&Self::default());
         let renumbering = sorted.renumbering(self);
         (sorted, renumbering)
+    }
+
+    /// These names and those of other data, in the order of their bytes.
+    #[must_use]
+    pub fn united(&self, given: &Self) -> Self {
+        let mut names: Vec<&str> = self.names().chain(given.names()).collect();
+        names.sort_unstable();
+        names.dedup();
+        Self::of_names(names).expect("distinct names")
     }
 
     /// The ids of the names of other data in place of their own. A name that is unknown here gets an id from
@@ -260,14 +267,6 @@ impl Renumbering {
         &self.ids
     }
 
-    /// The same ids among `n` features, of which there must be at least as many.
-    pub(crate) fn among(self, n: usize) -> Self {
-        Self {
-            n: n.max(self.n),
-            ..self
-        }
-    }
-
     /// The examples with the new ids. Only sparse rows have names.
     ///
     /// # Errors
@@ -390,6 +389,11 @@ mod tests {
         assert_eq!(rows.n(), 5);
         assert_eq!(rows.row(0).ids, [0, 2, 3]);
         assert_eq!(rows.row(0).values, Some(&[3.0, 2.0, 1.0][..]));
+        let united = own.united(&given);
+        assert_eq!(
+            united.names().collect::<Vec<_>>(),
+            ["a", "b", "c", "x", "y"]
+        );
         let (sorted, new) = given.sorted();
         assert_eq!(sorted.names().collect::<Vec<_>>(), ["a", "c", "x", "y"]);
         assert_eq!(new.ids, [2, 1, 0, 3]);

@@ -194,8 +194,9 @@ fn wrong_classes(detail: String, at: &TaskPlace) -> Problem {
     Problem::at(Code::OUT_OF_RANGE, at.at("/classes", detail))
 }
 
-/// Sets the options for reading data for a stored model. Its classes read the labels, and if the format leaves the
-/// number of features open, that of the model is used. A model that does not exist is refused later, with its place.
+/// Sets the options for reading data for a stored model. Its classes read the labels. The features have names if those
+/// of the model do; otherwise its number of features is used if the format leaves the number open. A model that does
+/// not exist is refused later, with its place.
 ///
 /// # Errors
 /// Errors of the store.
@@ -212,8 +213,12 @@ pub async fn read_for_model(
         Err(error) => return Err(error.into()),
     };
     options.label_rule = model.names.label_rule();
-    if format.leaves_n_open() {
-        options.n.get_or_insert(model.predictor.n());
+    match model.names.is_open() {
+        true => options.open_vocabulary = true,
+        false if format.leaves_n_open() => {
+            options.n.get_or_insert(model.predictor.n());
+        }
+        false => {}
     }
     Ok(())
 }

@@ -6,7 +6,6 @@
 
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
@@ -186,7 +185,8 @@ impl Answering {
         let checked = checked.and_then(|()| own.check_features(given));
         checked.map_err(misnamed)?;
         if let Some(names) = own.vocabulary() {
-            stored.rename(Arc::clone(names));
+            let renamed = stored.rename(names);
+            renamed.map_err(|interrupt| unread(stored, &self.limits, interrupt))?;
         }
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
             *timer = limit(&self.limits, &self.stop);

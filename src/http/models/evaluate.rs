@@ -230,7 +230,8 @@ impl PendingEvaluation {
         let codes = own.fit(&dataset.names, &occurring).map_err(misnamed)?;
         stored.recode(codes);
         if let Some(names) = own.vocabulary() {
-            stored.rename(Arc::clone(names));
+            let renamed = stored.rename(names);
+            renamed.map_err(|interrupt| unread(stored, &self.limits, interrupt))?;
         }
         let _timer = limit(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;

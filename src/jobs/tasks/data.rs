@@ -11,6 +11,7 @@ use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Assume, Recoding, StoredExamples, Vocabulary};
 
+use crate::records::Names;
 use crate::records::task::DataSpec;
 
 use super::drawing::plan;
@@ -36,6 +37,8 @@ impl From<Data> for JobSample {
 pub enum TaskData {
     Sample {
         sample: JobSample,
+        /// The sample in memory with other ids of its features. The store gets it as it was sent.
+        renamed: Option<Arc<Data>>,
         assume: Option<Assume>,
         /// Counts of duplicates and contradictions, if they are known.
         repetitions: Option<(u64, u64)>,
@@ -52,6 +55,7 @@ impl TaskData {
         match (sample, &spec.generated) {
             (Some(sample), None) => Ok(Self::Sample {
                 sample: sample.recoded(&spec.recoding),
+                renamed: None,
                 // The service drew the examples of a dataset with a seed.
                 assume: spec.assume.or(spec.seed.map(|_| Assume::Independent)),
                 repetitions: spec.repetitions,
@@ -63,8 +67,13 @@ impl TaskData {
 
     pub(super) fn input(&self) -> Input<'_> {
         match self {
-            Self::Sample { sample, assume, .. } => Input::Sample {
-                data: sample.examples(),
+            Self::Sample {
+                sample,
+                renamed,
+                assume,
+                ..
+            } => Input::Sample {
+                data: sample.examples(renamed.as_ref()),
                 assume: *assume,
             },
             Self::Generated(plan) => Input::Generated(plan),
@@ -112,33 +121,42 @@ impl TaskData {
         }
     }
 
-    /// Gives features the ids that a model with the names `own` gives to their names. Returns the examples of a
-    /// request, whose names are `given`, in place of the sample, which is stored as it was sent.
+    /// Gives features the ids of the names `own`. A name that is not among them gets an id after those. `described` are
+    /// the names that came with the data.
     ///
     /// # Errors
-    /// When there is no memory for the examples.
-    pub(super) fn renamed(
-        &self,
-        own: &Arc<Vocabulary>,
-        given: Option<&Arc<Vocabulary>>,
-    ) -> Result<Option<Data>, Interrupt> {
-        match (self.stored(), self.in_request(), given) {
-            (Some(stored), _, _) => stored.rename(Arc::clone(own)),
-            (None, Some(data), Some(given)) => {
-                let renumbered = own.renumbering(given).of(data);
-                return renumbered.map(Some).map_err(|_| Interrupt::Memory);
+    /// The names cannot be read, or there is no memory for the examples.
+    pub(super) fn rename(&mut self, own: &Vocabulary, described: &Names) -> Result<(), Interrupt> {
+        let Self::Sample {
+            sample, renamed, ..
+        } = self
+        else {
+            return Ok(());
+        };
+        match (sample, described.vocabulary()) {
+            (JobSample::Stored(stored), _) => stored.rename(own),
+            (JobSample::Memory(data), Some(given)) => {
+                let ids = own.renumbering(given);
+                *renamed = Some(Arc::new(ids.of(data).map_err(|_| Interrupt::Memory)?));
+                Ok(())
             }
-            _ => {}
+            (JobSample::Memory(_), None) => Ok(()),
         }
-        Ok(None)
     }
 
-    /// The names of the features of stored data, if they have names.
+    /// The names of the features, if they have names. `described` are the names that came with the data, which a store
+    /// keeps beside the examples.
     ///
     /// # Errors
     /// The names cannot be read.
-    pub(super) fn vocabulary(&self) -> Result<Option<&Arc<Vocabulary>>, Interrupt> {
-        self.stored().map_or(Ok(None), |stored| stored.vocabulary())
+    pub(super) fn vocabulary<'n>(
+        &'n self,
+        described: &'n Names,
+    ) -> Result<Option<&'n Arc<Vocabulary>>, Interrupt> {
+        match self.stored() {
+            Some(stored) => stored.vocabulary(),
+            None => Ok(described.vocabulary()),
+        }
     }
 
     /// Compares the digest of stored data.
@@ -155,9 +173,11 @@ impl TaskData {
     /// The interrupt that came first.
     pub(super) fn finite(&self, seed: Seed, run: &Run) -> Result<Finite<'_>, Interrupt> {
         match self {
-            Self::Sample { sample, .. } => {
+            Self::Sample {
+                sample, renamed, ..
+            } => {
                 self.verify(&run.stop)?;
-                Ok(Finite::AtRest(sample.examples()))
+                Ok(Finite::AtRest(sample.examples(renamed.as_ref())))
             }
             Self::Generated(plan) => draw(plan, seed, run).map(Finite::Drawn),
         }
@@ -194,7 +214,9 @@ impl TaskData {
         check_examples: impl FnOnce(&dyn Examples) -> Result<(), ResolveError>,
     ) -> Result<(), ResolveError> {
         let plan = match self {
-            Self::Sample { sample, .. } => return check_examples(sample.examples()),
+            Self::Sample {
+                sample, renamed, ..
+            } => return check_examples(sample.examples(renamed.as_ref())),
             Self::Generated(plan) => plan,
         };
         let Some(count) = plan.count else {
@@ -231,7 +253,7 @@ impl TaskData {
 
     pub(super) fn is_real(&self) -> bool {
         match self {
-            Self::Sample { sample, .. } => sample.examples().shape().is_real,
+            Self::Sample { sample, .. } => sample.examples(None).shape().is_real,
             Self::Generated(_) => false,
         }
     }
@@ -253,9 +275,10 @@ impl JobSample {
         self
     }
 
-    fn examples(&self) -> &dyn Examples {
+    /// The examples as a task reads them: the renamed ones, if there are any.
+    fn examples<'e>(&'e self, renamed: Option<&'e Arc<Data>>) -> &'e dyn Examples {
         match self {
-            Self::Memory(data) => data.as_ref(),
+            Self::Memory(data) => renamed.unwrap_or(data).as_ref(),
             Self::Stored(examples) => examples.as_ref(),
         }
     }

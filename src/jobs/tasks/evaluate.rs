@@ -10,7 +10,6 @@ use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::predict::{Misfit, check_fit};
-use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
@@ -89,8 +88,6 @@ pub(super) struct Evaluate {
     /// The value of a 0 bit for a model with real weights.
     zero_bit_value: f64,
     seed: Seed,
-    /// The examples of the request with the ids that the model gives to their names.
-    known: Option<Data>,
     data: Arc<TaskData>,
 }
 
@@ -103,12 +100,12 @@ impl Task for Evaluate {
         described: &DataSpec,
         mut inputs: Inputs,
     ) -> Result<Self, ResolveError> {
-        let data = inputs.data(described)?;
+        let mut data = inputs.data(described)?;
         let model = inputs.model.ok_or(ResolveError::NoModel)?;
-        let known = match (model.names.vocabulary(), described.names.vocabulary()) {
-            (Some(own), given) => data.renamed(own, given).map_err(TaskError::Unread)?,
-            (None, _) => None,
-        };
+        if let Some(own) = model.names.vocabulary() {
+            let renamed = Arc::make_mut(&mut data).rename(own, &described.names);
+            renamed.map_err(TaskError::Unread)?;
+        }
         let origin = TestData {
             assume: described.assume,
             is_declared_fresh: spec.fresh,
@@ -123,7 +120,6 @@ impl Task for Evaluate {
             confidence: spec.confidence.map_or(certificates::CONFIDENCE, Share::get),
             zero_bit_value: described.zero_bit_value.into(),
             seed: inputs.seed,
-            known,
             data,
         })
     }
@@ -140,12 +136,8 @@ impl Task for Evaluate {
                 misfit => TaskError::WrongData(misfit.to_string()).into(),
             })
         };
-        match &self.known {
-            Some(known) => check(known),
-            None => self
-                .data
-                .check_finite(self.seed, allowance.state_bytes, check),
-        }
+        self.data
+            .check_finite(self.seed, allowance.state_bytes, check)
     }
 
     fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Self::Output, Interrupt> {
@@ -161,11 +153,7 @@ impl Task for Evaluate {
             Err(why) => return Err(why),
         };
         let predictor = &self.model.predictor;
-        let examples = match &self.known {
-            Some(known) => known,
-            None => finite.examples(),
-        };
-        let evaluation = evaluate(predictor, examples, self.zero_bit_value, run)?;
+        let evaluation = evaluate(predictor, finite.examples(), self.zero_bit_value, run)?;
         Ok((evaluation, self.data.evidence(&run.stop)?))
     }
 

@@ -21,10 +21,12 @@ use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits};
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train_from;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
-use halfspace_formats::GeneratedSpec;
+use halfspace_formats::{GeneratedSpec, ParseLimits, Vocabulary};
 
 use crate::records::hypothesis::HypothesisDocument;
+use crate::records::names::FeatureNames;
 use crate::records::stated_classes::StatedClasses;
 use crate::records::task::DataSpec;
 use crate::records::train::{
@@ -130,6 +132,33 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
     })
 }
 
+/// The hypothesis of a model over its own names and those of the data, in the order of their bytes. The features of the
+/// data get the ids of all these names, which take the place of `names`.
+fn over_all_names(
+    start: &Predictor,
+    own: &Vocabulary,
+    data: &mut Arc<TaskData>,
+    names: &mut Names,
+) -> Result<Arc<Predictor>, ResolveError> {
+    let given = data.vocabulary(names).map_err(TaskError::Unread)?;
+    let all = given.map_or_else(|| own.clone(), |given| own.united(given));
+    let (count, names_max) = (all.len(), ParseLimits::DEFAULT.names_max);
+    if count > names_max {
+        let detail = format!(
+            "the model and the data have {count} names together, more than names_max: {names_max}"
+        );
+        return Err(TaskError::WrongStart(detail).into());
+    }
+    let renamed = Arc::make_mut(data).rename(&all, names);
+    renamed.map_err(TaskError::Unread)?;
+    let ids = all.renumbering(own);
+    let start = start
+        .renumbered(ids.ids(), ids.n())
+        .ok_or_else(|| TaskError::WrongStart(format!("the model cannot be over {count} names")))?;
+    names.features = Some(FeatureNames::Open(Some(Arc::new(all))));
+    Ok(Arc::new(start))
+}
+
 impl super::task::Task for Train {
     type Spec = TrainSpec;
     type Output = RunOutcome;
@@ -172,7 +201,7 @@ impl super::task::Task for Train {
             Err(interrupt) => return Err(interrupt),
         }
         // The names are read here, because the end of the job has no way to fail.
-        self.data.vocabulary()?;
+        self.data.vocabulary(&self.names)?;
         let mut task = self.task.clone();
         task.evidence = self.data.evidence(&run.stop)?;
         train_from(&task, input, state, run)
@@ -283,17 +312,16 @@ impl Train {
             true => Lineage::unknown(),
             false => Lineage::nothing(),
         };
-        if spec.warm_start.is_some() && described.names.is_open() {
-            let detail = "a training on names starts from the first hypothesis of the learner; leave the field out";
-            return Err(ResolveError::Field {
-                field: "warm_start",
-                detail: detail.to_owned(),
-            });
-        }
+        let (mut data, mut names) = (data, described.names.clone());
         if spec.warm_start.is_some() {
             let model = model.ok_or(ResolveError::NoModel)?;
             ancestors = Lineage::clone(&model.lineage);
-            task.start = Some(model.predictor);
+            task.start = Some(match model.names.vocabulary() {
+                Some(own) if names.is_open() => {
+                    over_all_names(&model.predictor, own, &mut data, &mut names)?
+                }
+                _ => model.predictor,
+            });
         }
         let is_known_fresh = data_seed.is_some_and(|seed| ancestors.excludes(seed));
         task.start_doubt = match (has_initial, &task.start) {
@@ -308,7 +336,7 @@ impl Train {
             warm_start: spec.warm_start,
             ancestors,
             data_seed,
-            names: described.names.clone(),
+            names,
             generated: described.generated.clone(),
             trainings: among.map_or(1, |among| among.trainings),
         })
@@ -349,10 +377,10 @@ impl Train {
         )))
     }
 
-    /// The names of the features. Those of a vocabulary come with the examples.
+    /// The names of the features. Those of a vocabulary come with the examples, unless a model has some too.
     fn features(&self) -> Option<Vec<String>> {
         let of_data = || {
-            let names = self.data.vocabulary().ok().flatten()?;
+            let names = self.data.vocabulary(&self.names).ok().flatten()?;
             Some(names.names().map(str::to_owned).collect())
         };
         self.names.feature_list().or_else(of_data)

@@ -53,13 +53,14 @@ pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
-/// The same numbers in another order: `ids` has the new place of each.
+/// `n` numbers with these among them: `ids` has the new place of each. One without a place is left out, and the other
+/// new numbers are 0.
 ///
 /// # Panics
-/// Panics unless there is one place per number, and a number at each place.
-pub fn renumbered<N: Copy + Default>(numbers: &[N], ids: &[u32]) -> Vec<N> {
-    assert_eq!(numbers.len(), ids.len(), "a place per number");
-    let mut others = vec![N::default(); numbers.len()];
+/// Panics if there are more places than numbers, or if one is not below `n`.
+pub fn renumbered<N: Copy + Default>(numbers: &[N], ids: &[u32], n: usize) -> Vec<N> {
+    assert!(ids.len() <= numbers.len(), "a number per place");
+    let mut others = vec![N::default(); n];
     for (number, &id) in numbers.iter().zip(ids) {
         others[id as usize] = *number;
     }

@@ -53,17 +53,18 @@ impl Hypothesis {
         }
     }
 
-    /// The same hypothesis in another order of the features: `ids` has the new place of each. None if the hypothesis
-    /// cannot be over [features with names](Self::reads_names).
-    pub fn renumbered(&self, ids: &[u32]) -> Option<Self> {
+    /// The same hypothesis over `n` features: `ids` has the new place of each of its own, of which one without a place
+    /// is left out. The other features have their first weight. None if the hypothesis cannot be over
+    /// [features with names](Self::reads_names), or not over so many.
+    pub fn renumbered(&self, ids: &[u32], n: usize) -> Option<Self> {
         if !self.reads_names() {
             return None;
         }
         match self {
-            Self::Linear(weights) => Some(Self::Linear(weights.renumbered(ids))),
-            Self::Winnow(weights) => Some(Self::Winnow(weights.renumbered(ids))),
-            Self::KernelWinnow(weights) => Some(Self::KernelWinnow(weights.renumbered(ids))),
-            Self::Kernel(expansion) => Some(Self::Kernel(expansion.renumbered(ids))),
+            Self::Linear(weights) => Some(Self::Linear(weights.renumbered(ids, n))),
+            Self::Winnow(weights) => Some(Self::Winnow(weights.renumbered(ids, n))),
+            Self::KernelWinnow(weights) => weights.renumbered(ids, n).map(Self::KernelWinnow),
+            Self::Kernel(expansion) => expansion.renumbered(ids, n).map(Self::Kernel),
             Self::BinaryWeights(_) | Self::Bounded(_) => None,
         }
     }

@@ -92,11 +92,11 @@ impl Predictor {
     }
 
     /// See [`Hypothesis::renumbered`].
-    pub fn renumbered(&self, ids: &[u32]) -> Option<Self> {
+    pub fn renumbered(&self, ids: &[u32], n: usize) -> Option<Self> {
         match self {
-            Self::One(hypothesis) => hypothesis.renumbered(ids).map(Self::One),
+            Self::One(hypothesis) => hypothesis.renumbered(ids, n).map(Self::One),
             Self::Committee(members) => {
-                let members = members.iter().map(|member| member.renumbered(ids));
+                let members = members.iter().map(|member| member.renumbered(ids, n));
                 members.collect::<Option<_>>().map(Self::Committee)
             }
         }

@@ -58,8 +58,7 @@ pub struct StoredExamples {
     /// Where the names of features are, if they have names.
     vocabulary_place: Option<Range<u64>>,
     vocabulary: OnceLock<Arc<Vocabulary>>,
-    /// The names whose ids the features get in place of their own, set before the first read.
-    renamed: OnceLock<Arc<Vocabulary>>,
+    /// The ids of features instead of the stored ones, set before the first read.
     renumbering: OnceLock<Renumbering>,
 }
 
@@ -117,7 +116,6 @@ impl StoredExamples {
             failure: OnceLock::new(),
             vocabulary_place,
             vocabulary: OnceLock::new(),
-            renamed: OnceLock::new(),
             renumbering: OnceLock::new(),
         })
     }
@@ -133,10 +131,16 @@ impl StoredExamples {
 
     /// Gives features that have names the ids of these names. The names that are not among them have the ids after
     /// those. The digest is still the one of the stored ids.
-    pub fn rename(&self, names: Arc<Vocabulary>) {
-        debug_assert!(self.whole.get().is_none() || self.renamed.get().is_some());
-        // Each task of a job states the same names again.
-        let _ = self.renamed.set(names);
+    ///
+    /// # Errors
+    /// As for [`Self::vocabulary`].
+    pub fn rename(&self, names: &Vocabulary) -> Result<(), Interrupt> {
+        debug_assert!(self.whole.get().is_none() || self.renumbering.get().is_some());
+        if let Some(own) = self.vocabulary()? {
+            // Each task of a job states the same names again.
+            self.renumbering.get_or_init(|| names.renumbering(own));
+        }
+        Ok(())
     }
 
     /// The examples with their own codes and ids instead of the stored ones.
@@ -145,18 +149,10 @@ impl StoredExamples {
             Some(recoding) => recoding.of(data),
             None => data,
         };
-        let (Some(names), Some(own)) = (self.renamed.get(), self.vocabulary()?) else {
-            return Ok(data);
-        };
-        let renumbering = self
-            .renumbering
-            .get_or_init(|| names.renumbering(own).among(self.n_among(names)));
-        renumbering.of(&data).map_err(|_| Interrupt::Memory)
-    }
-
-    /// The number of features if all stored names come after other ones.
-    fn n_among(&self, names: &Vocabulary) -> usize {
-        names.len().max(1) + self.header().n
+        match self.renumbering.get() {
+            Some(ids) => ids.of(&data).map_err(|_| Interrupt::Memory),
+            None => Ok(data),
+        }
     }
 
     /// The classes of labelled examples, in the order of the stored codes.
@@ -398,12 +394,8 @@ impl Examples for StoredExamples {
             },
             (labels, _) => labels,
         };
-        let n = match self.renamed.get() {
-            Some(names) if self.layout.is_named() => self.n_among(names),
-            _ => stored.n,
-        };
         Shape {
-            n,
+            n: self.renumbering.get().map_or(stored.n, Renumbering::n),
             labels,
             ..stored
         }

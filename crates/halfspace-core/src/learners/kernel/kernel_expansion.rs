@@ -131,18 +131,20 @@ impl KernelExpansion {
         Ok(())
     }
 
-    /// The same list in another order of the features: `ids` has the new place of each.
-    #[must_use]
-    pub fn renumbered(&self, ids: &[u32]) -> Self {
-        let (mut other, mut words) = (Self::new(self.kernel.clone()), Vec::new());
+    /// The same list over `n` features, the others 0: `ids` has the new place of each. None if a limit is exceeded.
+    pub fn renumbered(&self, ids: &[u32], n: usize) -> Option<Self> {
+        let (conjunctions, max_literals) = (self.kernel.conjunctions(), self.kernel.max_literals());
+        let kernel = Kernel::new(n, conjunctions, max_literals).ok()?;
+        let (mut other, mut words) = (Self::new(kernel), Vec::new());
         for index in 0..self.len() {
             let ones = self.row(index, &mut words).ones();
-            let mut ones: Vec<u32> = ones.map(|one| ids[one]).collect();
+            let mut ones: Vec<u32> = ones.filter_map(|one| ids.get(one).copied()).collect();
             ones.sort_unstable();
-            let added = other.push(RowBits::Listed(&ones), self.is_positive(index));
-            added.expect("as many as in a list within its limits");
+            other
+                .push(RowBits::Listed(&ones), self.is_positive(index))
+                .ok()?;
         }
-        other
+        Some(other)
     }
 
     /// Bytes that the expansion may grow to with `vectors` support vectors. `ones` is the average number of active

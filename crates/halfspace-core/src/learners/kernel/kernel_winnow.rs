@@ -62,7 +62,7 @@ use crate::learners::kernel::kernel_winnow_weights::{
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
-use crate::learners::winnow::{around, check_powers};
+use crate::learners::winnow::{around, check_powers, takes_theta};
 
 /// The largest number of features for which 2^n has at most [`DIGITS_MAX`] digits.
 const DEFAULT_THETA_N_MAX: usize = 33_219;
@@ -102,7 +102,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         Parameter {
             name: "theta",
             kind: ParameterKind::Decimal {
-                default: "2^n; with names, 4 (2^a - 1) for at most a active features in an example",
+                default: "2^n; with names, 4 (2^a - 1) for at most a active features in an example, \
+                          or the threshold of the model that the run starts from",
             },
             description: "The threshold that the weights of the true conjunctions must reach.",
         },
@@ -149,6 +150,11 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
     })
 }
 
+/// The sums that are within a share of theta from it.
+fn band(share: Option<f64>, theta: &Decimal) -> Option<Band> {
+    share.map(|share| Band::of_decimals(&around(share, theta)))
+}
+
 fn active_max(parameters: &Parameters) -> u64 {
     parameters.count("max_active").unwrap_or(20)
 }
@@ -157,8 +163,11 @@ fn active_max(parameters: &Parameters) -> u64 {
 struct KernelWinnow {
     weights: KernelWinnowWeights,
     scratch: KernelWinnowScratch,
-    /// The sums that are too near to theta.
+    share: Option<f64>,
+    /// The sums that are too near to theta, if there is a share.
     band: Option<Band>,
+    /// Whether a model may bring another threshold: see [`takes_theta`].
+    takes_theta: bool,
     /// Memory for the packed words of a row.
     words: Vec<u64>,
 }
@@ -191,7 +200,9 @@ impl KernelWinnow {
         let base = Base::new(alpha as f64).expect("checked by its kind");
         let share = thickness(parameters).map(Unit::value);
         Ok(Self {
-            band: share.map(|share| Band::of_decimals(&around(share, &theta))),
+            share,
+            band: band(share, &theta),
+            takes_theta: takes_theta(setup),
             weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
             scratch: KernelWinnowScratch::default(),
             words: Vec::new(),
@@ -214,7 +225,12 @@ impl Rule for KernelWinnow {
             return Err(detail.to_owned());
         };
         let own = &self.weights;
-        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        check_powers(
+            (weights.base(), weights.theta()),
+            (own.base(), own.theta()),
+            self.takes_theta,
+        )?;
+        self.band = band(self.share, weights.theta());
         self.weights = weights.with_active_max(own.active_max());
         Ok(())
     }

@@ -128,17 +128,17 @@ impl KernelWinnowWeights {
         self.n = n;
     }
 
-    /// The same weights in another order of the features: `ids` has the new place of each.
-    #[must_use]
-    pub fn renumbered(&self, ids: &[u32]) -> Self {
-        let mut weights = Self::new(self.base, self.theta.clone(), self.n, self.active_max);
+    /// The same weights over `n` features, the others unknown: `ids` has the new place of each. None if a limit is
+    /// exceeded.
+    pub fn renumbered(&self, ids: &[u32], n: usize) -> Option<Self> {
+        let mut weights = Self::new(self.base, self.theta.clone(), n, self.active_max);
         for SupportExample { active, net } in &self.support {
-            let mut active: Vec<u32> = active.iter().map(|&id| ids[id as usize]).collect();
+            let place = |&id: &u32| ids.get(id as usize).copied();
+            let mut active: Vec<u32> = active.iter().filter_map(place).collect();
             active.sort_unstable();
-            let added = weights.add(&active, *net);
-            added.expect("as many as in a support within its bounds");
+            weights.add(&active, *net).ok()?;
         }
-        weights
+        Some(weights)
     }
 
     /// Features per example.

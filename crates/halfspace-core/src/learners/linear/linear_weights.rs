@@ -252,16 +252,16 @@ impl LinearWeights {
         }
     }
 
-    /// The same weights in another order of the features: see [`bits::renumbered`].
+    /// The same weights among `n`: see [`bits::renumbered`].
     #[must_use]
-    pub fn renumbered(&self, ids: &[u32]) -> Self {
+    pub fn renumbered(&self, ids: &[u32], n: usize) -> Self {
         match self {
             Self::Integer(own) => Self::Integer(IntegerWeights {
-                weights: IntegerColumn::new(bits::renumbered(&own.weights(), ids)),
+                weights: IntegerColumn::new(bits::renumbered(&own.weights(), ids, n)),
                 ..*own
             }),
             Self::Real(own) => Self::Real(RealWeights {
-                weights: RealColumn::new(bits::renumbered(own.weights(), ids)),
+                weights: RealColumn::new(bits::renumbered(own.weights(), ids, n)),
                 ..*own
             }),
         }

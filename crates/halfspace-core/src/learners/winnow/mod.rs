@@ -106,7 +106,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             name: "theta",
             kind: ParameterKind::Decimal {
                 default: "the number of features, complements included; with names, 4 times the \
-                          largest number of active features in an example",
+                          largest number of active features in an example, or the threshold of \
+                          the model that the run starts from",
             },
             description: "The threshold that the weights of the active features must reach.",
         },
@@ -142,16 +143,26 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 /// The bound for features with names, which is our own: see [`winnow_bound::updates_over_names`].
 const OVER_NAMES: &str = "Winnow over names";
 
+/// Whether a run takes the threshold of the model that it starts from. The default over names follows from the
+/// examples, so that of later examples may differ.
+pub fn takes_theta(setup: &Setup<'_>) -> bool {
+    setup.active_max.is_some() && setup.parameters.decimal("theta").is_none()
+}
+
 /// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the two.
 ///
 /// # Errors
 /// The parameter that differs and the value to give.
-pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<(), String> {
+pub fn check_powers(
+    model: (Base, &Decimal),
+    own: (Base, &Decimal),
+    takes_theta: bool,
+) -> Result<(), String> {
     if model.0 != own.0 {
         let alpha = model.0.to_decimal();
         return Err(format!("the model has alpha = {alpha}; set the same value"));
     }
-    if model.1 != own.1 {
+    if model.1 != own.1 && !takes_theta {
         let theta: String = model.1.to_string().chars().take(100).collect();
         return Err(format!("the model has theta = {theta}; set the same value"));
     }
@@ -166,6 +177,8 @@ struct Winnow {
     relevant: Option<u64>,
     /// The largest number of active features in an example, if features have names.
     active_max: Option<u64>,
+    /// Whether a model may bring another threshold: see [`takes_theta`].
+    takes_theta: bool,
     starts_at_one: bool,
     thick: Option<Thick>,
     /// Memory for the packed words of a row.
@@ -231,9 +244,17 @@ impl Winnow {
             weights,
             relevant,
             active_max: setup.active_max,
+            takes_theta: takes_theta(setup),
             starts_at_one: true,
             words: Vec::new(),
         })
+    }
+
+    /// Makes everything again that follows from the scale of the weights.
+    fn rescale(&mut self) {
+        self.table = self.weights.table();
+        let share = self.thick.as_ref().map(|thick| thick.share);
+        self.thick = share.map(|share| Thick::new(share, &self.weights));
     }
 }
 
@@ -308,7 +329,11 @@ impl Rule for Winnow {
             return Err("this learner needs a model with weights of Winnow".into());
         };
         let own = &self.weights;
-        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        check_powers(
+            (weights.base(), weights.theta()),
+            (own.base(), own.theta()),
+            self.takes_theta,
+        )?;
         if weights.has_complements() != own.has_complements() {
             let given = weights.has_complements();
             return Err(format!(
@@ -317,14 +342,13 @@ impl Rule for Winnow {
         }
         self.starts_at_one = weights.exponents().iter().all(|&exponent| exponent == 0);
         self.weights = weights.clone();
+        self.rescale();
         Ok(())
     }
 
     fn grow(&mut self, n: usize) -> Result<(), String> {
         if self.weights.grow(n) {
-            self.table = self.weights.table();
-            let share = self.thick.as_ref().map(|thick| thick.share);
-            self.thick = share.map(|share| Thick::new(share, &self.weights));
+            self.rescale();
         }
         Ok(())
     }

@@ -131,14 +131,14 @@ impl WinnowWeights {
         false
     }
 
-    /// The same weights in another order of the features: see [`bits::renumbered`].
+    /// The same weights among `n`, of which the others are 1: see [`bits::renumbered`].
     ///
     /// # Panics
     /// Panics if complements are features too.
     #[must_use]
-    pub fn renumbered(&self, ids: &[u32]) -> Self {
-        let exponents = bits::renumbered(&self.exponents, ids);
-        Self::new(self.base, self.theta().clone(), self.n, exponents)
+    pub fn renumbered(&self, ids: &[u32], n: usize) -> Self {
+        let exponents = bits::renumbered(&self.exponents, ids, n);
+        Self::new(self.base, self.theta().clone(), n, exponents)
     }
 
     /// Features per example, without complements.

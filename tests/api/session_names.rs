@@ -328,7 +328,7 @@ async fn sessions_refuse_what_does_not_fit_their_vocabulary() {
             "Boolean",
         ),
         (&fixed, "", NDJSON, names, "n = 3"),
-        (&fixed, "?vocabulary=open", NDJSON, names, "n = 3"),
+        (&fixed, "?vocabulary=open", NDJSON, names, "vocabulary"),
     ] {
         let path = format!("{path}/examples{query}");
         let answer = service.post_as(&path, media_type, body.to_owned()).await;

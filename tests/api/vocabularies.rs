@@ -389,6 +389,119 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
     }
 }
 
+/// A model and a session decide whether features have names. The request may leave it to them, but not say otherwise.
+#[tokio::test]
+async fn a_body_for_a_model_is_read_as_the_model_reads_features() {
+    let service = Service::start().await;
+    let libsvm = "text/x-libsvm";
+    let lines = "noun w=a 7:2\nverb w=b\nnoun 7:3 w=c\n";
+    let job = trained(&service, "perceptron/train?seed=1", libsvm, lines).await;
+    let (of_names, document) = model_of(&service, &job).await;
+    let numbers = "{\"x\":\"101\",\"y\":1}\n{\"x\":\"011\",\"y\":-1}\n";
+    let job = trained(&service, "perceptron/train?seed=1", NDJSON, numbers).await;
+    let (of_numbers, other) = model_of(&service, &job).await;
+    let session = json!({"learner": {"name": "perceptron"}, "vocabulary": "open", "values": "real",
+        "classes": ["noun", "verb"]});
+    let session = service.post_json("/v1/sessions", &session).await;
+    let session = format!("/v1/sessions/{}", session.expect(201).id());
+    let id = |document: &Value| document["id"].as_str().unwrap().to_owned();
+    let start = format!(
+        "/v1/learners/perceptron/train?seed=1&stop.max_passes=1&warm_start={}",
+        id(&document)
+    );
+    // A first name that is a number, no name, and a table, where nothing but the model says that features have names.
+    let table = "7,b\n1,2\n";
+    for vocabulary in ["", "vocabulary=auto", "vocabulary=open"] {
+        let predict = format!("{of_names}/predict?{vocabulary}");
+        let one = service.post_as(&predict, libsvm, "noun 7:2 w=a\n").await;
+        let one = one.expect(200).json();
+        assert_eq!(one["unseen"], json!([0]), "{vocabulary}");
+        let csv = format!("{predict}&header=true&kinds=*:number");
+        let answer = service.post_as(&csv, "text/csv", table).await;
+        assert_eq!(answer.expect(200).json()["unseen"], json!([1]));
+        let evaluate = format!("{of_names}/evaluate?{vocabulary}");
+        let answer = service.post_as(&evaluate, libsvm, "noun 7:2\n").await;
+        assert_eq!(answer.expect(200).json()["examples"], 1);
+        let learn = format!("{session}/examples?{vocabulary}");
+        let answer = service.post_as(&learn, libsvm, "noun 7:2\n").await;
+        answer.expect(200);
+        let next = format!("{start}&{vocabulary}");
+        let job = service.post_as(&next, libsvm, "noun 7:2\nverb 8\n").await;
+        assert_eq!(job.expect(200).json()["status"], "succeeded");
+    }
+    let session = service.get(&session).await.expect(200).json();
+    assert_eq!(session["features"], json!(["7"]));
+    // The body would be read as names, and the model reads numbers.
+    for path in [
+        format!("{of_numbers}/predict?vocabulary=open"),
+        format!("{of_numbers}/evaluate?vocabulary=open"),
+        format!(
+            "/v1/learners/perceptron/train?vocabulary=open&warm_start={}",
+            id(&other)
+        ),
+    ] {
+        for (media_type, body) in [(NDJSON, numbers), (libsvm, "1 1:1\n")] {
+            let refused = service.post_as(&path, media_type, body).await;
+            let text = refused.text().to_owned();
+            assert!(text.contains("\"vocabulary\""), "{path}: {text}");
+            assert_eq!(refused.problem(422), "wrong-data", "{path}");
+        }
+    }
+}
+
+/// Classes are stated for names as for numbers.
+#[tokio::test]
+async fn trainings_on_names_read_labels_by_stated_classes() {
+    let service = Service::start().await;
+    let all = examples(5, 60);
+    let upload = service.post_as("/v1/datasets", NDJSON, ndjson(&all, false));
+    let id = upload.await.expect(201).id();
+    let labelled: Vec<Value> = all.iter().map(|(x, y)| json!({"x": x, "y": y})).collect();
+    let inline = json!({"labelled": {"examples": labelled}});
+    let list = ["other", "noun", "verb"];
+    for (data, classes, expected) in [
+        (json!({"dataset": id}), json!(list), &list[..]),
+        (inline, json!(list), &list),
+        (
+            json!({"dataset": {"id": id, "positive": "verb"}}),
+            Value::Null,
+            &["not verb", "verb"],
+        ),
+    ] {
+        let mut train = json!({"learner": {"name": "perceptron"}, "seed": 1, "data": data});
+        if classes.is_array() {
+            train["classes"] = classes;
+        }
+        let job = service.run(&json!({ "train": train })).await;
+        let (_, document) = model_of(&service, &job).await;
+        assert_eq!(document["classes"], json!(expected));
+        assert_eq!(document["vocabulary"], "open");
+    }
+}
+
+/// Examples in the document of a job have the forms of NDJSON.
+#[tokio::test]
+async fn examples_in_a_job_name_their_features() {
+    let service = Service::start().await;
+    let forms = [
+        json!([{"x": ["a", "b"], "y": 1}, {"x": ["c", "b"], "y": -1}, {"x": [], "y": 1}]),
+        json!([{"x": {"a": true, "b": 1}, "y": 1}, {"x": {"c": 1, "b": 1, "d": 0}, "y": -1},
+            {"x": {"a": null}, "y": 1}]),
+        json!([{"x": [], "y": 1}, {"x": ["c", "b"], "y": -1}, {"x": ["b", "a"], "y": 1}]),
+    ];
+    let mut digests = BTreeSet::new();
+    for examples in &forms {
+        let data = json!({"labelled": {"examples": examples}});
+        let body = json!({"train": {"learner": {"name": "perceptron"}, "seed": 1, "data": data}});
+        let job = service.run(&body).await;
+        let (_, document) = model_of(&service, &job).await;
+        assert_eq!(document["features"], json!(["a", "b", "c"]), "{job}");
+        digests.insert(document["data_sha256"].as_str().unwrap().to_owned());
+    }
+    // The last form has another order of the examples.
+    assert_eq!(digests.len(), 2);
+}
+
 #[tokio::test]
 async fn bound_of_winnow_over_names_needs_no_number_of_names() {
     let service = Service::start().await;

@@ -102,7 +102,8 @@ impl Options {
             }
             "n" => self.n = Some(whole(text)?),
             "vocabulary" => {
-                self.open_vocabulary = one_of(text, [("auto", false), ("open", true)])?;
+                // With `auto` a model or a session that reads the body decides too.
+                self.open_vocabulary |= one_of(text, [("auto", false), ("open", true)])?;
             }
             "first_index" => {
                 let indices = [

@@ -8,6 +8,7 @@ use halfspace_formats::{LabelRule, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
 use crate::jobs::JobsError;
+use crate::records::names::VocabularyKind;
 use crate::records::{DatasetId, ModelId, Names, Owner};
 
 use crate::http::app_state::App;
@@ -64,7 +65,8 @@ pub struct DataParameters {
     /// Whether features have names, which may be new in any example: `open`, or `auto` (the default), for which the
     /// first example of NDJSON, JSON and LIBSVM decides, and tables have a fixed number of features. With `open` a word
     /// of a table is the name `column=word`, a number the value of the name of its column, and the indices of LIBSVM
-    /// are names too.
+    /// are names too. Beside a model or a session, `auto` means what it reads, and `open` is refused if its features
+    /// are fixed.
     vocabulary: Option<String>,
     /// Index of the first feature in LIBSVM: `0`, `1`, or `auto` (the default). Beside a model or an encoding, `auto`
     /// means the first index of their data, and 1 if these were no LIBSVM. Otherwise an index 0 anywhere in the body
@@ -75,6 +77,8 @@ pub struct DataParameters {
 /// The options for reading a body, from the query.
 pub struct DataOptions {
     pub options: Options,
+    /// What the model or the session reads that the body is for.
+    pub reader: Option<VocabularyKind>,
     encoding: Option<EncodingSource>,
 }
 
@@ -102,6 +106,7 @@ impl DataOptions {
         };
         Self {
             options,
+            reader: None,
             encoding: None,
         }
     }
@@ -143,8 +148,11 @@ impl DataOptions {
     /// Loads the encoding that the query names.
     ///
     /// # Errors
-    /// An encoding that does not exist. Errors of the store pass through.
+    /// An encoding that does not exist, or names for a reader of fixed features. Errors of the store pass through.
     pub async fn resolve(self, app: &App, owner: &Owner) -> Result<Options, Problem> {
+        if let Some(reader) = self.reader {
+            check_vocabulary(&self.options, reader)?;
+        }
         let at = |detail| FieldError::at_parameter("encoding", detail);
         self.resolve_at(app, owner, at).await
     }
@@ -239,6 +247,20 @@ impl EncodingSource {
             ),
             error => error.into(),
         })
+    }
+}
+
+/// Checks that the request asks for names only where the model or the session reads names.
+///
+/// # Errors
+/// The parameter to leave out.
+pub fn check_vocabulary(options: &Options, reader: VocabularyKind) -> Result<(), Problem> {
+    match options.open_vocabulary && reader.is_fixed() {
+        false => Ok(()),
+        true => {
+            let detail = "the examples are for a fixed number of features; leave the parameter out";
+            Err(Problem::parameter(Code::WRONG_DATA, "vocabulary", detail))
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
 use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::datasets::resolve::{JobData, find_data};
+use crate::http::extract::data_options::check_vocabulary;
 use crate::http::extract::idempotency::{Keyed, NotMade};
 use crate::http::jobs::answer::{Wait, answer};
 use crate::http::jobs::place::TaskPlace;
@@ -199,7 +200,7 @@ fn wrong_classes(detail: String, at: &TaskPlace) -> Problem {
 /// not exist is refused later, with its place.
 ///
 /// # Errors
-/// Errors of the store.
+/// Names for a model of fixed features. Errors of the store pass through.
 pub async fn read_for_model(
     app: &App,
     owner: &Owner,
@@ -213,6 +214,7 @@ pub async fn read_for_model(
         Err(error) => return Err(error.into()),
     };
     options.label_rule = model.names.label_rule();
+    check_vocabulary(options, model.names.vocabulary_kind())?;
     match model.names.is_open() {
         true => options.open_vocabulary = true,
         false if format.leaves_n_open() => {

@@ -138,6 +138,7 @@ pub fn options(
         label_rule,
         ..data.options
     };
+    data.reader = Some(names.vocabulary_kind());
     data.options.table.numbers_only = table.is_none();
     data.options.table.encoding = table.cloned();
     data

@@ -89,6 +89,56 @@ async fn program_in_python_answers_like_the_model() {
     }
 }
 
+/// The program in Python takes what a prediction takes: names, with values or without, known or not.
+#[tokio::test]
+async fn program_over_names_answers_like_the_model() {
+    let service = Service::start().await;
+    let ndjson = "{\"x\":[\"the\",\"dog\"],\"y\":\"animal\"}\n{\"x\":[\"a\",\"car\"],\"y\":\"thing\"}\n\
+                  {\"x\":[\"a\",\"dog\"],\"y\":\"animal\"}\n{\"x\":[\"an\",\"idea\"],\"y\":\"thought\"}\n";
+    let examples = json!([
+        ["the", "dog"],
+        ["car", "wolf", "fox"],
+        [],
+        ["idea", "x", "y", "z"]
+    ]);
+    for learner in [
+        "perceptron/train?seed=1",
+        "averaged-perceptron/train?seed=1",
+        "winnow/train?seed=1",
+        "winnow/train?seed=1&positive=animal",
+        "kernel-perceptron/train?seed=1",
+        "kernel-winnow/train?seed=1",
+    ] {
+        let path = format!("/v1/learners/{learner}");
+        let job = service
+            .post_as(&path, "application/x-ndjson", ndjson)
+            .await
+            .expect(200)
+            .json();
+        let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+        let asked = json!({"unlabelled": {"examples": examples}});
+        let predicted = service.post_json(&format!("{model}/predict"), &asked).await;
+        let predicted = predicted.expect(200).json()["predicted_classes"].clone();
+        let program = service
+            .get(&format!("{model}/code?language=python"))
+            .await
+            .expect(200);
+        let import = format!(
+            "import json\n{}\nprint(json.dumps([predict(example) for example in {examples}]))",
+            program.text().replace("__main__", "a program")
+        );
+        let Ok(output) = Command::new("python3").args(["-c", &import]).output() else {
+            skipped("python3 does not start");
+            return;
+        };
+        let told = String::from_utf8_lossy(&output.stderr);
+        let found: Value = serde_json::from_slice(&output.stdout).expect(&told);
+        assert_eq!(found, predicted, "{learner}");
+        let formula = service.get(&format!("{model}/code?language=excel")).await;
+        assert_eq!(formula.problem(422), "inexpressible");
+    }
+}
+
 #[tokio::test]
 async fn inexact_programs_are_refused_with_the_limit() {
     let service = Service::start().await;

@@ -371,10 +371,10 @@ async fn names_are_refused_where_a_number_of_features_is_needed() {
     )
     .await;
     assert!(text.contains("bits or numbers"), "{text}");
-    let program = service
-        .get(&format!("{of_names}/code?language=python"))
+    let formula = service
+        .get(&format!("{of_names}/code?language=excel"))
         .await;
-    assert_eq!(program.problem(422), "inexpressible");
+    assert_eq!(formula.problem(422), "inexpressible");
     // A file whose names are no vocabulary.
     for features in [
         json!(["b", "a", "c"]),

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::computation::{Cells, Computation, Input, Word};
+use super::computation::{Cells, Computation, Input, Rows, Word};
 use super::scores::Scores;
 use super::sink::{Sink, Stop, section};
 
@@ -13,20 +13,47 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     if !matches!(computation.scores, Scores::Real(_)) {
         computation.check_integral(63)?;
     }
-    write!(sink, "/* {title}.\n{}", section(TEMPLATE, "head"))?;
-    writeln!(
-        sink,
-        "enum {{ FEATURES = {}, MEMBERS = {}, COLUMNS = {}, FILE_COLUMNS = {}, HAS_NAMES = {} }};",
-        computation.n,
-        computation.members(),
-        computation.input_count(),
-        computation.columns,
-        u8::from(computation.has_names)
-    )?;
+    let [head, reader] = computation.rows.sections();
+    write!(sink, "/* {title}.\n{}", section(TEMPLATE, head))?;
+    sink.write_str(section(TEMPLATE, "imports"))?;
+    let (n, members) = (computation.n, computation.members());
+    writeln!(sink, "enum {{ FEATURES = {n}, MEMBERS = {members} }};")?;
     let classes = computation.classes.iter().map(|name| text(name));
     sink.write_str("static const char *const CLASSES[] = {")?;
     sink.list(classes.collect::<Result<Vec<_>, _>>()?)?;
     sink.write_str("};\n")?;
+    match computation.rows {
+        Rows::Names(names) => {
+            let (count, is_presence) = (names.len(), u8::from(computation.is_presence()));
+            writeln!(
+                sink,
+                "enum {{ NAMES_COUNT = {count}, IS_PRESENCE = {is_presence} }};\n\
+                 /* The names of the features. */\nstatic const char *const NAMES[] = {{"
+            )?;
+            for name in names.names() {
+                writeln!(sink, "    {},", text(name)?)?;
+            }
+            sink.write_str("    0};\n")?;
+        }
+        Rows::Table(_) | Rows::Numbers(_) => table(computation, sink)?,
+    }
+    constants(&computation.scores, sink)?;
+    for name in [computation.scores.section(), "reading", reader] {
+        sink.write_str(section(TEMPLATE, name))?;
+    }
+    Ok(())
+}
+
+/// Writes the columns.
+fn table(computation: &Computation, sink: &mut Sink) -> Result<(), Stop> {
+    writeln!(
+        sink,
+        "enum {{ COLUMNS = {}, FILE_COLUMNS = {}, HAS_NAMES = {} }};\n{}",
+        computation.input_count(),
+        computation.columns,
+        u8::from(computation.has_names),
+        section(TEMPLATE, "columns")
+    )?;
     let (rest, minus_one) = (computation.rest, computation.minus_one);
     writeln!(
         sink,
@@ -39,10 +66,7 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     for (at, input) in computation.inputs().enumerate() {
         column(at, &input, sink)?;
     }
-    sink.write_str("};\n\n")?;
-    constants(&computation.scores, sink)?;
-    sink.write_str(section(TEMPLATE, computation.scores.section()))?;
-    Ok(sink.write_str(section(TEMPLATE, "tail"))?)
+    Ok(sink.write_str("};\n\n")?)
 }
 
 /// Writes the words, the values or the thresholds of a column.

@@ -7,15 +7,19 @@ use std::borrow::Cow;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::LinearWeights;
 use halfspace_core::learners::predictor::Predictor;
+use halfspace_core::memory;
 use num_bigint::{BigInt, BigUint};
 
 use super::scores::{Scores, Sum, Support, scores};
 use super::sink::{NUMBER_BYTES_MIN, SOURCE_BYTES_MAX, Stop, too_long};
-use halfspace_formats::{ColumnEncoding, ColumnKind, TableEncoding};
+use halfspace_formats::{ColumnEncoding, ColumnKind, TableEncoding, Vocabulary};
 use halfspace_formats::{Content, DecimalMark};
 
 /// A column takes at least this many bytes in every language.
 const COLUMN_BYTES_MIN: usize = 64;
+
+/// Bits of the largest number of names in an example.
+const NAMES_BITS: u64 = 32;
 
 /// A predictor with everything that a program says about it.
 #[derive(Clone, Copy, Debug)]
@@ -24,25 +28,32 @@ pub struct Program<'a> {
     pub title: &'a str,
     /// The hypothesis, or one per class.
     pub predictor: &'a Predictor,
-    /// The encoding of raw rows. Without an encoding a row has one number per feature.
-    pub table: Option<&'a TableEncoding>,
-    /// The names of the features, for rows without an encoding.
-    pub features: Option<&'a [String]>,
+    pub rows: Rows<'a>,
     /// The names of the classes. Without names, those of two are -1 and 1, and more are counted from 0.
     pub classes: Option<&'a [String]>,
+}
+
+/// What a program reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// The cells of a table with this encoding.
+    Table(&'a TableEncoding),
+    /// One number per feature. The features may have names.
+    Numbers(Option<&'a [String]>),
+    /// The names of the active features of an example. The model knows these names, in the order of their bytes.
+    Names(&'a Vocabulary),
 }
 
 /// A prediction as a program computes it.
 pub(super) struct Computation<'a> {
     /// The first of the members, which are all of one kind.
     hypothesis: &'a Hypothesis,
-    table: Option<&'a TableEncoding>,
-    features: Option<&'a [String]>,
+    pub(super) rows: Rows<'a>,
     /// Whether columns have names. Otherwise they are known by their positions.
     pub(super) has_names: bool,
     /// Columns of a file that has all of them, including the label.
     pub(super) columns: usize,
-    /// Number of features.
+    /// Number of features. If features have names, the last one stands for each name that the model does not know.
     pub(super) n: usize,
     /// The value of a feature that no cell sets.
     pub(super) rest: f64,
@@ -114,22 +125,21 @@ impl<'a> Computation<'a> {
     pub(super) fn new(program: &Program<'a>) -> Result<Self, Stop> {
         let Program {
             predictor,
-            table,
-            features,
+            rows,
             classes,
             ..
         } = *program;
         let (members, n) = (predictor.members(), predictor.n());
         let hypothesis = &members[0];
-        let inputs = table.map_or(n, |table| table.columns.len());
+        let inputs = rows.columns(n);
         if inputs * COLUMN_BYTES_MIN + members.len() * NUMBER_BYTES_MIN > SOURCE_BYTES_MAX
             || n > SOURCE_BYTES_MAX / NUMBER_BYTES_MIN
         {
             return Err(too_long().into());
         }
-        let columns = match table {
-            None => n,
-            Some(table) => {
+        let columns = match rows {
+            Rows::Numbers(_) | Rows::Names(_) => inputs,
+            Rows::Table(table) => {
                 let own = table.columns.iter().map(|column| column.index);
                 let ignored = table.ignored.iter().map(|column| column.index);
                 let label = table.label.iter().map(|label| label.index);
@@ -138,9 +148,12 @@ impl<'a> Computation<'a> {
         };
         Ok(Self {
             hypothesis,
-            table,
-            features,
-            has_names: table.map_or(features.is_some(), |table| table.header),
+            rows,
+            has_names: match rows {
+                Rows::Table(table) => table.header,
+                Rows::Numbers(features) => features.is_some(),
+                Rows::Names(_) => true,
+            },
             columns,
             n,
             rest: off_value(hypothesis).unwrap_or(0.0),
@@ -159,25 +172,34 @@ impl<'a> Computation<'a> {
 
     /// The number of columns with features.
     pub(super) fn input_count(&self) -> usize {
-        self.table.map_or(self.n, |table| table.columns.len())
+        self.rows.columns(self.n)
+    }
+
+    /// Whether a name has no value but 1.
+    pub(super) fn is_presence(&self) -> bool {
+        !self.hypothesis.takes_real()
     }
 
     /// The columns with features, in the order of the features. Each is described only when you ask for it, because a
     /// description takes more memory than the features.
     pub(super) fn inputs(&self) -> impl Iterator<Item = Input<'a>> + '_ {
-        let keeps_signs = self.table.is_some_and(TableEncoding::keeps_signs);
-        (0..self.input_count()).map(move |at| match self.table {
-            Some(table) => self.of_column(&table.columns[at], keeps_signs),
-            None => Input {
-                name: match self.features {
-                    Some(names) => Cow::Borrowed(&names[at]),
-                    None => Cow::Owned(format!("x{}", at + 1)),
-                },
-                place: at,
-                first: at,
-                cells: numbers(self.hypothesis),
-                missing: None,
-            },
+        let keeps_signs = match self.rows {
+            Rows::Table(table) => table.keeps_signs(),
+            Rows::Numbers(_) | Rows::Names(_) => false,
+        };
+        let of_number = |at, name| Input {
+            name,
+            place: at,
+            first: at,
+            cells: numbers(self.hypothesis),
+            missing: None,
+        };
+        (0..self.input_count()).map(move |at| match self.rows {
+            Rows::Table(table) => self.of_column(&table.columns[at], keeps_signs),
+            Rows::Numbers(Some(names)) => of_number(at, Cow::Borrowed(&*names[at])),
+            Rows::Numbers(None) | Rows::Names(_) => {
+                of_number(at, Cow::Owned(format!("x{}", at + 1)))
+            }
         })
     }
 
@@ -220,7 +242,14 @@ impl<'a> Computation<'a> {
             Scores::Sum(members) => {
                 let sum = |own: &Sum| {
                     let all = own.weights.iter().chain([&own.constant]);
-                    all.map(BigInt::magnitude).sum::<BigUint>()
+                    let once = all.map(BigInt::magnitude).sum::<BigUint>();
+                    match (self.rows, own.weights.last()) {
+                        // An example may have any number of unknown names.
+                        (Rows::Names(_), Some(unknown)) => {
+                            once + (unknown.magnitude() << NAMES_BITS)
+                        }
+                        _ => once,
+                    }
                 };
                 members.iter().map(sum).max()
             }
@@ -266,6 +295,44 @@ impl<'a> Computation<'a> {
             }
         }
     }
+}
+
+impl Rows<'_> {
+    /// The names of the sections of a template with the head and with the reader of such rows.
+    pub(super) fn sections(self) -> [&'static str; 2] {
+        match self {
+            Self::Table(_) | Self::Numbers(_) => ["table head", "table"],
+            Self::Names(_) => ["names head", "names"],
+        }
+    }
+
+    /// The number of columns with features. Names have none.
+    fn columns(self, n: usize) -> usize {
+        match self {
+            Self::Table(table) => table.columns.len(),
+            Self::Numbers(_) => n,
+            Self::Names(_) => 0,
+        }
+    }
+}
+
+/// The predictor with one more feature, which stands for each name that it does not know.
+///
+/// # Errors
+/// A hypothesis that reads no names, or a lack of memory.
+pub(super) fn with_unknown(predictor: &Predictor) -> Result<Predictor, Stop> {
+    let n = predictor.n();
+    if n > SOURCE_BYTES_MAX / NUMBER_BYTES_MIN {
+        return Err(too_long().into());
+    }
+    memory::need((n * predictor.members().len() * size_of::<BigInt>()) as u64)?;
+    let own: Vec<u32> = (0..n as u32).collect();
+    let known = predictor.renumbered(&own, n + 1);
+    known.ok_or_else(|| {
+        "the hypothesis has a fixed number of features"
+            .to_owned()
+            .into()
+    })
 }
 
 /// The value of bit 0. None for real weights over real examples, which come with their values.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use num_bigint::{BigInt, BigUint};
 
-use super::computation::{Cells, Computation, Input, Word};
+use super::computation::{Cells, Computation, Input, Rows, Word};
 use super::scores::{KernelScores, Scores, Support};
 use super::sink::{Sink, Stop};
 use halfspace_formats::MISSING;
@@ -36,6 +36,11 @@ const QUOTIENT_BITS_MAX: u64 = 39;
 const ARGUMENTS_MAX: usize = 255;
 
 pub(super) fn write(computation: &Computation, _: &str, sink: &mut Sink) -> Result<(), Stop> {
+    if let Rows::Names(_) = computation.rows {
+        let detail =
+            "a formula reads a fixed number of cells, and an example has any number of names";
+        return Err(detail.to_owned().into());
+    }
     let members = computation.members();
     if members > ARGUMENTS_MAX {
         return Err(format!("a formula chooses among at most {ARGUMENTS_MAX} classes").into());

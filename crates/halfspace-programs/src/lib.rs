@@ -1,9 +1,9 @@
 //! Hypotheses as stand-alone programs: source text that turns raw rows into predictions without the service.
 //!
-//! A program holds the encoding of the table and the hypothesis in one file, and answers exactly as a prediction of
-//! the service does. `computation.rs` and `scores.rs` describe it without the terms of any language. Each language is
-//! one file, which writes the data of this description as source text, and one entry in [`Language`]. The code of a
-//! program is in `templates/`, in its own language.
+//! A program holds the encoding of the table, or the names of the features, and the hypothesis in one file, and answers
+//! exactly as a prediction of the service does. `computation.rs` and `scores.rs` describe it without the terms of any
+//! language. Each language is one file, which writes the data of this description as source text, and one entry in
+//! [`Language`]. The code of a program is in `templates/`, in its own language. The two databases have common files.
 //!
 //! | language | hypotheses |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! a sink of at most [`SOURCE_BYTES_MAX`] bytes and columns are described one at a time.
 //!
 //! A model of a table with further texts for missing cells (the option `missing_values`) has no program in any
-//! language.
+//! language. A formula of Excel has a fixed number of cells, so it reads no names.
 //!
 //! If the service refuses a value, the program gives no label for it. In Python, C or Rust it ends with an error, SQL
 //! gives NULL, and Excel gives #N/A.
@@ -26,12 +26,12 @@
 //! ```
 //! use halfspace_core::bits::BitVector;
 //! use halfspace_core::learners::hypothesis::Hypothesis;
-//! use halfspace_programs::{Language, Program};
+//! use halfspace_programs::{Language, Program, Rows};
 //!
 //! let mut weights = BitVector::zeros(3);
 //! weights.set(0, true);
 //! let predictor = Hypothesis::BinaryWeights(weights).into();
-//! let program = Program { title: "majority", predictor: &predictor, table: None, features: None, classes: None };
+//! let program = Program { title: "majority", predictor: &predictor, rows: Rows::Numbers(None), classes: None };
 //! let source = program.source(Language::Sqlite).expect("small weights");
 //! assert!(source.contains("AS predicted"));
 //! ```
@@ -41,21 +41,23 @@
 mod c;
 mod computation;
 mod decimals;
+mod dialects;
 mod excel;
 mod python;
 mod rust;
 mod scores;
 mod sink;
 mod sql;
+mod sql_names;
 #[cfg(test)]
 mod tests;
 
 use halfspace_core::memory::NoMemory;
 
-use computation::Computation;
+use computation::{Computation, with_unknown};
 use sink::{Sink, Stop, too_long};
 
-pub use computation::Program;
+pub use computation::{Program, Rows};
 pub use sink::SOURCE_BYTES_MAX;
 
 /// A language of programs.
@@ -169,7 +171,9 @@ impl Program<'_> {
     /// # Errors
     /// The limit of the language that the hypothesis exceeds, or a lack of memory.
     pub fn source(&self, language: Language) -> Result<String, NoProgram> {
-        if let Some(word) = self.table.and_then(|table| table.missing.words.first()) {
+        if let Rows::Table(table) = self.rows
+            && let Some(word) = table.missing.words.first()
+        {
             let limit = format!(
                 "the model reads {word:?} as a missing cell, which programs do not; train it on data without such \
                  cells and without `missing_values`"
@@ -177,7 +181,20 @@ impl Program<'_> {
             return Err(Inexact { language, limit }.into());
         }
         let write = language.entry().4;
-        let source = Sink::filled(|sink| write(&Computation::new(self)?, self.title, sink));
+        let source = Sink::filled(|sink| {
+            let known;
+            let program = match self.rows {
+                Rows::Names(_) => {
+                    known = with_unknown(self.predictor)?;
+                    &Program {
+                        predictor: &known,
+                        ..*self
+                    }
+                }
+                Rows::Table(_) | Rows::Numbers(_) => self,
+            };
+            write(&Computation::new(program)?, self.title, sink)
+        });
         source.map_err(|stop| match stop {
             Stop::NoMemory(full) => full.into(),
             Stop::Limit(limit) => Inexact { language, limit }.into(),

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use num_bigint::{BigInt, BigUint};
 use serde_json::json;
 
-use super::computation::{Cells, Computation, Input, Word};
+use super::computation::{Cells, Computation, Input, Rows, Word};
 use super::scores::{Scores, Support};
 use super::sink::{Sink, Stop, section};
 
@@ -17,7 +17,30 @@ const TEMPLATE: &str = include_str!("templates/program.py");
 const DECIMAL_BITS_MAX: u64 = 1_024;
 
 pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
-    write!(sink, "\"\"\"{title}.\n{}", section(TEMPLATE, "head"))?;
+    let [head, reader] = computation.rows.sections();
+    write!(sink, "\"\"\"{title}.\n{}", section(TEMPLATE, head))?;
+    sink.write_str(section(TEMPLATE, "imports"))?;
+    match computation.rows {
+        Rows::Names(names) => {
+            sink.write_str("# The features of the known names.\nNAMES = {\n")?;
+            for (at, name) in names.names().enumerate() {
+                writeln!(sink, "    {}: {at},", json!(name))?;
+            }
+            sink.write_str("}\n")?;
+            writeln!(sink, "IS_PRESENCE = {}", truth(computation.is_presence()))?;
+        }
+        Rows::Table(_) | Rows::Numbers(_) => columns(computation, sink)?,
+    }
+    writeln!(sink, "FEATURES = {}", computation.n)?;
+    writeln!(sink, "CLASSES = {}", json!(computation.classes))?;
+    constants(&computation.scores, sink)?;
+    for name in [computation.scores.section(), "reading", reader] {
+        sink.write_str(section(TEMPLATE, name))?;
+    }
+    Ok(())
+}
+
+fn columns(computation: &Computation, sink: &mut Sink) -> fmt::Result {
     sink.write_str("# The columns with the features of their cells.\nCOLUMNS = [\n")?;
     for input in computation.inputs() {
         sink.write_str("    ")?;
@@ -27,13 +50,8 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     sink.write_str("]\n")?;
     writeln!(sink, "HAS_NAMES = {}", truth(computation.has_names))?;
     writeln!(sink, "FILE_COLUMNS = {}", computation.columns)?;
-    writeln!(sink, "FEATURES = {}", computation.n)?;
     writeln!(sink, "REST = {}", json!(computation.rest as i64))?;
-    writeln!(sink, "MINUS_ONE = {}", json!(computation.minus_one as i64))?;
-    writeln!(sink, "CLASSES = {}", json!(computation.classes))?;
-    constants(&computation.scores, sink)?;
-    sink.write_str(section(TEMPLATE, computation.scores.section()))?;
-    Ok(sink.write_str(section(TEMPLATE, "tail"))?)
+    writeln!(sink, "MINUS_ONE = {}", json!(computation.minus_one as i64))
 }
 
 /// Writes a column. Python can take texts and numbers as JSON writes them.

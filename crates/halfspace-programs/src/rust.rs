@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::computation::{Cells, Computation, Word};
+use super::computation::{Cells, Computation, Rows, Word};
 use super::scores::Scores;
 use super::sink::{Sink, Stop, section};
 
@@ -13,15 +13,37 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     if !matches!(computation.scores, Scores::Real(_)) {
         computation.check_integral(63)?;
     }
-    write!(sink, "//! {title}.\n{}", section(TEMPLATE, "head"))?;
+    let [head, reader] = computation.rows.sections();
+    write!(sink, "//! {title}.\n{}", section(TEMPLATE, head))?;
     writeln!(sink, "const FEATURES: usize = {};", computation.n)?;
+    writeln!(sink, "const MEMBERS: usize = {};", computation.members())?;
+    let classes = &computation.classes;
+    writeln!(sink, "const CLASSES: &[&str] = &{classes:?};")?;
+    match computation.rows {
+        Rows::Names(names) => {
+            let is_presence = computation.is_presence();
+            writeln!(sink, "const IS_PRESENCE: bool = {is_presence};\n")?;
+            sink.write_str("/// The names of the features.\nconst NAMES: &[&str] = &[\n")?;
+            for name in names.names() {
+                writeln!(sink, "    {name:?},")?;
+            }
+            sink.write_str("];\n\n")?;
+        }
+        Rows::Table(_) | Rows::Numbers(_) => table(computation, sink)?,
+    }
+    constants(&computation.scores, sink)?;
+    for name in [computation.scores.section(), "reading", reader] {
+        sink.write_str(section(TEMPLATE, name))?;
+    }
+    Ok(())
+}
+
+/// Writes the columns.
+fn table(computation: &Computation, sink: &mut Sink) -> fmt::Result {
     writeln!(sink, "const FILE_COLUMNS: usize = {};", computation.columns)?;
     writeln!(sink, "const REST: f64 = {:?};", computation.rest)?;
     writeln!(sink, "const MINUS_ONE: f64 = {:?};", computation.minus_one)?;
-    writeln!(sink, "const HAS_NAMES: bool = {};", computation.has_names)?;
-    writeln!(sink, "const MEMBERS: usize = {};", computation.members())?;
-    let classes = &computation.classes;
-    writeln!(sink, "const CLASSES: &[&str] = &{classes:?};\n")?;
+    writeln!(sink, "const HAS_NAMES: bool = {};\n", computation.has_names)?;
     sink.write_str(
         "/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n",
     )?;
@@ -34,10 +56,7 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
         cells(&input.cells, sink)?;
         sink.write_str(" },\n")?;
     }
-    sink.write_str("];\n\n")?;
-    constants(&computation.scores, sink)?;
-    sink.write_str(section(TEMPLATE, computation.scores.section()))?;
-    Ok(sink.write_str(section(TEMPLATE, "tail"))?)
+    sink.write_str("];\n\n")
 }
 
 fn cells(cells: &Cells, sink: &mut Sink) -> fmt::Result {

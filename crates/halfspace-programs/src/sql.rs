@@ -7,12 +7,14 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigInt;
 
-use super::computation::{Cells, Computation, Input, Word};
-use super::decimals::{Bound, exact};
+use super::computation::{Cells, Computation, Input, Rows, Word};
+use super::decimals::Bound;
+use super::dialects::{self, Dialect, name};
 use super::scores::{KernelScores, Scores, Support};
 use super::sink::{Sink, Stop};
+use super::sql_names;
 use halfspace_formats::MISSING;
 
 /// The most features of a kernel, each of which is a column of a subquery.
@@ -21,9 +23,6 @@ const KERNEL_FEATURES_MAX: usize = 1_000;
 /// Ends a subquery so that its columns are computed only once per row. Without it the databases would put the
 /// expression of a column in each place that names the column.
 const ONCE: &str = " LIMIT 1 OFFSET 0";
-
-/// Bits of sums that fit in PostgreSQL's numbers, which have at most 131,072 digits before the point.
-const NUMERIC_BITS_MAX: u64 = 400_000;
 
 /// The steps from the text `t` of a cell to its number: the sign `s`, and the magnitude 0.d times 10^e. All three are
 /// NULL if the text spells no finite number. `u` is the text without its sign, `m` its digits with the point, `x` the
@@ -42,72 +41,14 @@ const NUMBER_STEPS: [&str; 5] = [
      WHEN length(ltrim(p, '0')) > 9 THEN 1000000000 ELSE CAST(p AS INTEGER) END END AS e",
 ];
 
-/// The parts of SQL that the databases write differently.
-struct Dialect {
-    /// The most columns of a table.
-    columns_max: usize,
-    /// The text of a cell without white space around it.
-    text: fn(&str) -> String,
-    /// The number in a cell that is no text, as a column of the subquery with the text.
-    typed: fn(&str) -> String,
-    /// Compares a typed number with a double by an operator. If the cell is no typed number, the given condition on
-    /// texts holds instead.
-    or_typed: fn(&str, f64, String) -> String,
-    /// NULL if a cell is no number.
-    known: &'static str,
-    /// The function that returns the larger of two numbers.
-    largest_of: &'static str,
-    /// A literal of a text.
-    literal: fn(&str) -> Result<String, String>,
-    /// A literal of a whole number.
-    whole: fn(&BigInt) -> String,
-    /// Kernel values by an expression for the count.
-    kernel: fn(&KernelScores, &str, &mut Sink) -> Result<(), Stop>,
-    /// An additional source of the kernel values in FROM, if the database needs one.
-    kernel_source: fn(&KernelScores, &mut Sink) -> Result<(), Stop>,
-}
-
 pub(super) fn write_sqlite(
     computation: &Computation,
     title: &str,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    computation.check_integral(63)?;
+    let dialect = dialects::sqlite();
+    computation.check_integral(dialect.bits_max)?;
     let mut names = HashSet::new();
-    let dialect = Dialect {
-        columns_max: 2_000,
-        // A real number as text has 15 digits. If this text spells another number, it stands for nothing.
-        text: |cell| {
-            format!(
-                "trim(CASE WHEN typeof({cell}) = 'real' AND CAST(CAST({cell} AS TEXT) AS REAL) <> {cell} THEN char(0) \
-                 ELSE coalesce(CAST({cell} AS TEXT), '') END, char(9, 10, 12, 13, 32))"
-            )
-        },
-        typed: |cell| {
-            let is_number =
-                format!("typeof({cell}) IN ('integer', 'real') AND {cell} - {cell} = 0");
-            format!(", CASE WHEN {is_number} THEN CAST({cell} AS REAL) END AS r")
-        },
-        or_typed: |operator, number, otherwise| {
-            let number = exact(number, |whole| format!("CAST({whole} AS REAL)"));
-            format!("coalesce(r {operator} {number}, {otherwise})")
-        },
-        known: "coalesce(r, s)",
-        largest_of: "max",
-        literal: |text| quoted(text, '\''),
-        whole: BigInt::to_string,
-        kernel: |kernel, count, sink| {
-            if kernel.is_power {
-                return Ok(write!(sink, "(1 << ({count}))")?);
-            }
-            write!(sink, "CASE {count}")?;
-            for (count, value) in kernel.values.iter().enumerate() {
-                write!(sink, " WHEN {count} THEN {value}")?;
-            }
-            Ok(sink.write_str(" END")?)
-        },
-        kernel_source: |_, _| Ok(()),
-    };
     if computation.input_count() <= dialect.columns_max
         && let Some(twice) = computation
             .inputs()
@@ -124,7 +65,8 @@ pub(super) fn write_postgresql(
     title: &str,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    computation.check_integral(NUMERIC_BITS_MAX)?;
+    let dialect = dialects::postgresql();
+    computation.check_integral(dialect.bits_max)?;
     /// The longest name in bytes. PostgreSQL cuts longer ones, and then they could name another column.
     const NAME_BYTES_MAX: usize = 63;
     if let Some(long) = computation
@@ -137,29 +79,6 @@ pub(super) fn write_postgresql(
         )
         .into());
     }
-    let dialect = Dialect {
-        columns_max: 1_600,
-        // The collation of a column might take different texts for equal.
-        text: |cell| {
-            format!("btrim(coalesce(CAST({cell} AS text), '') COLLATE \"C\", E' \\t\\n\\f\\r')")
-        },
-        typed: |_| String::new(),
-        or_typed: |_, _, otherwise| otherwise,
-        known: "s",
-        largest_of: "greatest",
-        // A setting decides what a backslash means in a plain literal.
-        literal: |text| match text.contains('\\') {
-            true => Ok(format!("E{}", quoted(&text.replace('\\', "\\\\"), '\'')?)),
-            false => quoted(text, '\''),
-        },
-        whole: |number| format!("{number}::numeric"),
-        kernel: |_, count, sink| Ok(write!(sink, "kernel.value[1 + {count}]")?),
-        kernel_source: |kernel, sink| {
-            sink.write_str(", (SELECT ARRAY[")?;
-            sink.list::<&BigUint>(&kernel.values)?;
-            Ok(sink.write_str("]::numeric[] AS value) AS kernel")?)
-        },
-    };
     write(computation, title, &dialect, sink)
 }
 
@@ -184,6 +103,9 @@ fn write(
         )
         .into());
     }
+    if let Rows::Names(names) = computation.rows {
+        return sql_names::write(computation, names, title, dialect, sink);
+    }
     write!(
         sink,
         "-- {title}.\n--\n\
@@ -191,7 +113,7 @@ fn write(
          -- The label is NULL if the model does not know a value of the row.\n\
          SELECT \"rows\".*, (\n  SELECT CASE"
     )?;
-    label(computation, dialect, sink)?;
+    dialect.label(computation, sink)?;
     sink.write_str(" END FROM (\n    SELECT ")?;
     match &computation.scores {
         Scores::Sum(own) => {
@@ -218,38 +140,6 @@ fn write(
 
 fn begin_column(at: usize, sink: &mut Sink) -> std::fmt::Result {
     sink.write_str(if at == 0 { "" } else { ",\n      " })
-}
-
-/// Writes the conditions of the labels on the scores `s0`, `s1`, ... Of several, the first that equals the largest has
-/// the label. All scores are NULL if one is, which equals none.
-fn label(computation: &Computation, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
-    let name = |class: usize| (dialect.literal)(&computation.classes[class]);
-    if computation.members() == 1 {
-        let (negative, positive) = (name(0)?, name(1)?);
-        return Ok(write!(
-            sink,
-            " WHEN s0 >= 0 THEN {positive} WHEN s0 < 0 THEN {negative}"
-        )?);
-    }
-    sink.write_char(' ')?;
-    largest(0..computation.members(), dialect.largest_of, sink)?;
-    for member in 0..computation.members() {
-        write!(sink, " WHEN s{member} THEN {}", name(member)?)?;
-    }
-    Ok(())
-}
-
-/// Writes the largest of these scores. Its depth is the logarithm of their number.
-fn largest(scores: std::ops::Range<usize>, largest_of: &str, sink: &mut Sink) -> std::fmt::Result {
-    if scores.len() == 1 {
-        return write!(sink, "s{}", scores.start);
-    }
-    let middle = scores.start + scores.len() / 2;
-    write!(sink, "{largest_of}(")?;
-    largest(scores.start..middle, largest_of, sink)?;
-    sink.write_str(", ")?;
-    largest(middle..scores.end, largest_of, sink)?;
-    sink.write_char(')')
 }
 
 /// Writes the subquery of the codes `c0`, `c1`, ... of the columns.
@@ -485,16 +375,4 @@ fn balanced(
             Ok(sink.write_char(')')?)
         }
     }
-}
-
-fn name(name: &str) -> Result<String, String> {
-    quoted(name, '"')
-}
-
-fn quoted(text: &str, quote: char) -> Result<String, String> {
-    if text.contains('\0') {
-        return Err("a text contains the character U+0000".to_owned());
-    }
-    let doubled = text.replace(quote, &format!("{quote}{quote}"));
-    Ok(format!("{quote}{doubled}{quote}"))
 }

@@ -39,6 +39,7 @@ use halfspace_formats::{
 };
 
 mod generated;
+mod names;
 #[path = "../../../tests/service/skip.rs"]
 mod skip;
 
@@ -500,8 +501,7 @@ fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'st
         let program = Program {
             title: "a test",
             predictor: &predictor,
-            table: Some(&encoding),
-            features: None,
+            rows: Rows::Table(&encoding),
             classes: Some(names),
         };
         let Ok(source) = program.source(language) else {
@@ -618,8 +618,7 @@ fn programs_give_refused_cells_no_label() {
         let program = Program {
             title: "a test",
             predictor: &predictor,
-            table: Some(&encoding),
-            features: None,
+            rows: Rows::Table(&encoding),
             classes: None,
         };
         for row in [
@@ -673,8 +672,7 @@ fn of_one_column(language: Language, classes: &[String; 2]) -> Result<String, No
     let program = Program {
         title: "a test",
         predictor: &predictor,
-        table: Some(&table),
-        features: None,
+        rows: Rows::Table(&table),
         classes: Some(classes),
     };
     program.source(language)
@@ -757,8 +755,7 @@ fn sql_programs_refuse_names_that_a_database_confuses() {
         let program = Program {
             title: "a test",
             predictor: &predictor,
-            table: Some(&table),
-            features: None,
+            rows: Rows::Table(&table),
             classes: None,
         };
         program
@@ -788,8 +785,7 @@ fn python_states_numbers_of_any_length() {
     let program = Program {
         title: "a test",
         predictor: &predictor,
-        table: None,
-        features: None,
+        rows: Rows::Numbers(None),
         classes: None,
     };
     let refused = program
@@ -821,7 +817,7 @@ proptest::proptest! {
         let table = table.expect("assumed");
         let predictor = Hypothesis::BinaryWeights(BitVector::zeros(2)).into();
         let program = Program {
-            title: "a test", predictor: &predictor, table: Some(&table), features: None, classes: None,
+            title: "a test", predictor: &predictor, rows: Rows::Table(&table), classes: None,
         };
         let sql = program.source(Language::Sqlite).expect("small weights");
         let (mut quote, mut statements) = (None, 0);

@@ -16,7 +16,7 @@ use halfspace_core::learners::sample::block::RowBits;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use halfspace_core::memory::{CountingAllocator, MemoryBudget};
 use halfspace_formats::{ColumnKind, StatedColumn, TableEncoding};
-use halfspace_programs::{Language, NoProgram, Program, SOURCE_BYTES_MAX};
+use halfspace_programs::{Language, NoProgram, Program, Rows, SOURCE_BYTES_MAX};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
@@ -110,8 +110,7 @@ fn peak(
     let program = Program {
         title: "a test",
         predictor: &predictor,
-        table,
-        features: None,
+        rows: table.map_or(Rows::Numbers(None), Rows::Table),
         classes: None,
     };
     let budget = MemoryBudget::new(1 << 30);

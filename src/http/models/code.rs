@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use halfspace_programs::{Language, NoProgram, Program};
+use halfspace_programs::{Language, NoProgram, Program, Rows};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -79,6 +79,9 @@ impl From<LanguageName> for Language {
 /// read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
 /// `rows`. A formula belongs into the second row of a sheet with the columns of the file from A. A value that
 /// the model does not know gives an error, NULL or #N/A instead of a label.
+///
+/// If the features of the model are names, a program reads the columns row, name and value, with one line for each
+/// name of an example. A query gives the label of each row. There is no formula.
 #[utoipa::path(get, path = "/v1/models/{id}/code", tag = "models",
     params(("id" = ModelId, Path, description = "The model"), CodeQuery),
     responses((status = 200, description = "The program", content(
@@ -99,19 +102,17 @@ pub async fn get_model_code(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
-    if model.names.is_open() {
-        let detail = "A program reads a fixed number of features, and the features of this model are names, which may \
-                      be new. The model file has the weights.";
-        return Err(Problem::new(Code::INEXPRESSIBLE, detail));
-    }
     let work = move |_: &_| {
         let classes = model.names.class_names();
         let title = format!("Model {id} of halfspace");
         let program = Program {
             title: &title,
             predictor: &model.predictor,
-            table: model.names.table.as_deref(),
-            features: model.names.listed(),
+            rows: match (model.names.vocabulary(), &model.names.table) {
+                (Some(names), _) => Rows::Names(names),
+                (None, Some(table)) => Rows::Table(table),
+                (None, None) => Rows::Numbers(model.names.listed()),
+            },
             classes: classes.as_deref(),
         };
         let source = memory.settled(|| program.source(language));

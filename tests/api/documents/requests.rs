@@ -25,7 +25,7 @@ const SCRIPTED: [(&str, usize); 9] = [
     ("docs/tutorial.md", 24),
     ("docs/how-to/certificates.md", 5),
     ("docs/how-to/explain-a-model.md", 3),
-    ("docs/how-to/names.md", 7),
+    ("docs/how-to/names.md", 8),
     ("docs/how-to/sessions.md", 5),
     ("docs/how-to/sweeps.md", 5),
     ("docs/how-to/programs.md", 2),

@@ -305,6 +305,9 @@ class Operations:
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
         `rows`. A formula belongs into the second row of a sheet with the columns of the file from A. A value that
         the model does not know gives an error, NULL or #N/A instead of a label.
+
+        If the features of the model are names, a program reads the columns row, name and value, with one line for
+        each name of an example. A query gives the label of each row. There is no formula.
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/code", accept="application/sql", query={"language": language}), bytes)
 
@@ -917,6 +920,9 @@ class AsyncOperations:
         read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
         `rows`. A formula belongs into the second row of a sheet with the columns of the file from A. A value that
         the model does not know gives an error, NULL or #N/A instead of a label.
+
+        If the features of the model are names, a program reads the columns row, name and value, with one line for
+        each name of an example. A query gives the label of each row. There is no formula.
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/code", accept="application/sql", query={"language": language}), bytes)
 

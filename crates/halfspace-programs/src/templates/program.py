@@ -1,7 +1,14 @@
-@@ head
+@@ table head
 
 `predict` labels one row. As a program, this file reads CSV from standard input and writes one label per row.
 """
+@@ names head
+
+`predict` labels one example, given by its names. As a program, this file reads CSV from standard input and writes one
+label per example. The first line is row,name,value, and each other line has one name of an example. The lines of an
+example have the same row and follow each other. An empty value means 1, and an empty name none.
+"""
+@@ imports
 
 import csv
 import math
@@ -14,24 +21,23 @@ from fractions import Fraction
 
 def scores(x):
     """Returns the sums of the weights of the features that are 1, and of the constant."""
-    ones = [j for j in range(FEATURES) if x[j]]
+    ones = [j for j, value in x if value]
     return [constant + sum(weights[j] for j in ones) for constant, weights in zip(CONSTANTS, WEIGHTS)]
 @@ kernel
 
 
 def scores(x):
     """Returns the sums of the labels times the kernels."""
-    bits = sum(1 << j for j in range(FEATURES) if x[j])
-    return [score(bits, support) for support in SUPPORTS]
+    ones = {j for j, value in x if value}
+    return [score(ones, support) for support in SUPPORTS]
 
 
-def score(bits, support):
+def score(ones, support):
     total = 0
-    for net, ones in support:
-        vector = sum(1 << j for j in ones)
-        count = bin(bits & vector).count("1")
+    for net, vector in support:
+        count = sum(j in ones for j in vector)
         if COUNTS_AGREEMENTS:
-            count = FEATURES - bin(bits ^ vector).count("1")
+            count = FEATURES + 2 * count - len(vector) - len(ones)
         total += net * KERNEL[count]
     return total
 @@ monomials
@@ -39,7 +45,7 @@ def score(bits, support):
 
 def scores(x):
     """Returns the powers of all monomials that are true, minus the threshold."""
-    active = [j for j in range(FEATURES) if x[j]]
+    active = [j for j, value in x if value]
     if len(active) > ACTIVE_MAX:
         raise ValueError(f"{len(active)} features are 1, and the model takes {ACTIVE_MAX}")
     return [score(active, support) for support in SUPPORTS]
@@ -68,18 +74,53 @@ def scores(x):
 
 def score(x, weights):
     sums = [0.0] * LANES
-    for j in range(FEATURES):
-        sums[j % LANES] += weights[j] * x[j]
+    for j, value in x:
+        sums[j % LANES] += weights[j] * value
     while len(sums) > 1:
         half = len(sums) // 2
         sums = [sums[lane] + sums[lane + half] for lane in range(half)]
     return sums[0]
-@@ tail
+@@ reading
+
+
+def label(x):
+    """Returns the label of an example, which is a list of its features with their values, in ascending order."""
+    own = scores(x)
+    # Several classes have a score each, and the first of the largest wins.
+    return CLASSES[own.index(max(own)) if len(own) > 1 else own[0] >= 0]
 
 
 BLANKS = " \t\n\r\f"
-MISSING = ["", "?", "NA", "NaN", "nan", "null", "NULL"]
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def number(cell):
+    """Returns the finite number that a text spells, or None."""
+    value = float(cell) if NUMBER.fullmatch(cell) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def rows(lines):
+    """Returns the rows of CSV. Only a line of blanks is no row: a quoted empty cell is a row."""
+    taken = []
+
+    def noted():
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    csv.field_size_limit(2**31 - 1)
+    for row in csv.reader(noted()):
+        line = "".join(taken)
+        taken.clear()
+        if line.count('"') % 2:
+            raise ValueError("a quote is not closed")
+        if line.strip(BLANKS):
+            yield row
+@@ table
+
+
+MISSING = ["", "?", "NA", "NaN", "nan", "null", "NULL"]
 
 
 def text(cell):
@@ -87,12 +128,6 @@ def text(cell):
     if cell is None:
         return ""
     return str(cell).strip(BLANKS)
-
-
-def number(cell):
-    """Returns the finite number that a text spells, or None."""
-    value = float(cell) if NUMBER.fullmatch(cell) else math.inf
-    return value if math.isfinite(value) else None
 
 
 def is_word(cell, words):
@@ -141,9 +176,7 @@ def predict(row):
     for at, column in enumerate(COLUMNS):
         cell = row[column["name"]] if isinstance(row, dict) else row[at]
         encode(column, text(cell), x)
-    own = scores(x)
-    # Several classes have a score each, and the first of the largest wins.
-    return CLASSES[own.index(max(own)) if len(own) > 1 else own[0] >= 0]
+    return label([*enumerate(x)])
 
 
 def places(row):
@@ -162,25 +195,6 @@ def places(row):
     raise ValueError(f"a row has {len(row)} cells instead of {FILE_COLUMNS} or {len(COLUMNS)}")
 
 
-def rows(lines):
-    """Returns the rows of CSV. Only a line of blanks is no row: a quoted empty cell is a row."""
-    taken = []
-
-    def noted():
-        for line in lines:
-            taken.append(line)
-            yield line
-
-    csv.field_size_limit(2**31 - 1)
-    for row in csv.reader(noted()):
-        line = "".join(taken)
-        taken.clear()
-        if line.count('"') % 2:
-            raise ValueError("a quote is not closed")
-        if line.strip(BLANKS):
-            yield row
-
-
 def main():
     sys.stdin.reconfigure(encoding="utf-8-sig", newline="\n")
     sys.stdout.reconfigure(encoding="utf-8")
@@ -197,6 +211,60 @@ def main():
             print(predict([row[place] for place in at]))
     except (ValueError, csv.Error) as error:
         sys.exit(f"row {number_of_row}: {error}")
+
+
+if __name__ == "__main__":
+    main()
+@@ names
+
+
+def predict(example):
+    """Returns the label of an example, which is a mapping from names to values, or the names whose values are all 1."""
+    values = example if isinstance(example, dict) else dict.fromkeys(example, 1)
+    x = []
+    for name, value in values.items():
+        if not math.isfinite(value) or IS_PRESENCE and value not in (0, 1):
+            raise ValueError(f"name {name!r}: the model does not take the value {value}")
+        if value:
+            # The last feature stands for every name that the model does not know.
+            x.append((NAMES.get(name, FEATURES - 1), value))
+    return label(sorted(x))
+
+
+def examples(lines):
+    """Returns the examples of CSV: the row, and the values of its names."""
+    row, values = None, {}
+    for at, cells in enumerate(rows(lines)):
+        if at == 0:
+            if cells != ["row", "name", "value"]:
+                raise ValueError("the first line is not row,name,value")
+            continue
+        if len(cells) != 3:
+            raise ValueError(f"line {at + 1} has {len(cells)} cells instead of 3")
+        if at > 1 and cells[0] != row:
+            yield row, values
+            values = {}
+        row, name, text = cells
+        value = number(text.strip(BLANKS) or "1")
+        if value is None:
+            raise ValueError(f"row {row!r}: name {name!r}: {text!r} is not a number")
+        if name and values.setdefault(name, value) != value:
+            raise ValueError(f"row {row!r}: name {name!r} has two values")
+    if row is not None:
+        yield row, values
+
+
+def main():
+    sys.stdin.reconfigure(encoding="utf-8-sig", newline="\n")
+    sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        for row, values in examples(sys.stdin):
+            try:
+                print(predict(values))
+            except ValueError as error:
+                raise ValueError(f"row {row!r}: {error}") from None
+    except (ValueError, csv.Error) as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -633,8 +633,10 @@ fn compare(
     let program = Program {
         title: "a test",
         predictor,
-        table: table.encoding.as_deref(),
-        features: None,
+        rows: match &table.encoding {
+            Some(encoding) => Rows::Table(encoding),
+            None => Rows::Numbers(None),
+        },
         classes: Some(classes),
     };
     let Ok(source) = program.source(language) else {
@@ -789,8 +791,7 @@ fn odd_cells(language: Language) {
     let program = Program {
         title: "a test",
         predictor: &predictor,
-        table: Some(&encoding),
-        features: None,
+        rows: Rows::Table(&encoding),
         classes: None,
     };
     let source = program.source(language).expect("small weights");

@@ -276,8 +276,58 @@ def test_estimators_learn_names_as_lists_dicts_and_columns(client: halfspace.Cli
     assert own.unseen([["of 0: 1", "never seen", "nor this"], []]).tolist() == [2, 0]
     with pytest.raises(ValueError, match="X has 3 columns"):
         others[1].predict(csr_matrix(np.eye(3)))
-    with pytest.raises(ValueError, match="partial_fit takes no names"):
-        kind().partial_fit(X, y, classes=sorted(set(y)))
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_partial_fits_over_names_equal_one_pass(client: halfspace.Client, kind: Any, classes: int) -> None:
+    X, y = named(60, 7)
+    kept = [at for at, label in enumerate(y) if classes > 2 or label != "other"]
+    X, y = [X[at] for at in kept], [y[at] for at in kept]
+    given = {"order": "cyclic"} if "order" in kind().get_params() else {}
+    once = kind(max_passes=1, random_state=1, **given).fit(X, y)
+    later, _ = named(20, 8)
+    spans = [slice(0, 10), slice(10, 11), slice(11, len(X))]
+    forms: dict[str, list[tuple[Any, dict[str, Any]]]] = {"dicts": [], "lists": [], "columns": []}
+    for span in spans:
+        vectorizer = DictVectorizer().fit(X[span])
+        columns = {"feature_names": vectorizer.get_feature_names_out()}
+        forms["dicts"].append((X[span], {}))
+        forms["lists"].append(([[*row] for row in X[span]], {}))
+        forms["columns"].append((vectorizer.transform(X[span]), columns))
+    for form, parts in forms.items():
+        on_line = kind(random_state=1)
+        for span, (part, names) in zip(spans, parts):
+            on_line.partial_fit(part, y[span], classes=sorted(set(y)), **names)
+        assert on_line.mistakes_ == once.mistakes_, form
+        scores = on_line.decision_function(later)
+        assert np.allclose(scores, once.decision_function(later)), form
+        assert (on_line.unseen(later) == once.unseen(later)).all(), form
+        # The session adds means of numbers, whose last digits may decide a tie otherwise.
+        is_clear = np.ones(len(later), bool) if classes > 2 else abs(scores) > 1e-9
+        assert (on_line.predict(later) == once.predict(later))[is_clear].all(), form
+        if form != "columns":
+            assert (on_line.feature_names_in_ == once.feature_names_in_).all(), form
+        else:
+            assert on_line.predict(parts[-1][0]).tolist() == on_line.predict(X[spans[-1]]).tolist()
+            with pytest.raises(ValueError, match="X has 2 columns"):
+                on_line.partial_fit(csr_matrix(np.eye(2)), y[:2])
+
+
+def test_partial_fits_over_names_take_values_of_perceptrons_only(client: halfspace.Client) -> None:
+    X, y = named(60, 9, values=True)
+    classes = sorted(set(y))
+    once = estimators.Perceptron(max_passes=1, random_state=1).fit(X, y)
+    on_line = estimators.Perceptron(random_state=1)
+    for span in (slice(0, 20), slice(20, 60)):
+        on_line.partial_fit(X[span], y[span], classes=classes)
+    assert (on_line.decision_function(X) == once.decision_function(X)).all()
+    winnow: Any = estimators.Winnow()
+    with pytest.raises(halfspace.Problem, match="[Bb]oolean"):
+        winnow.partial_fit(X, y, classes=classes)
+    numbers = estimators.Perceptron().partial_fit(np.eye(3), [0, 1, 0], classes=[0, 1])
+    with pytest.raises(ValueError, match="had no names"):
+        numbers.partial_fit([["a"]], [0])
 
 
 @pytest.mark.parametrize("kind", [estimators.Perceptron, estimators.AveragedPerceptron, estimators.Winnow])
@@ -326,8 +376,11 @@ def test_what_names_exclude_is_refused() -> None:
         estimators.Perceptron().fit(X, ["noun"] * 20)
 
 
-def test_the_example_of_the_readme_runs(capsys: Any) -> None:
+@pytest.mark.parametrize(
+    ("part", "last"), [("feature_names", "['animal', 'animal'] [0, 1]"), ("partial_fit", "[0 1]")]
+)
+def test_the_examples_of_the_readme_run(capsys: Any, part: str, last: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
-    (example,) = [block for block in blocks if "feature_names" in block]
+    (example,) = [block for block in blocks if part in block]
     exec(example, {"halfspace": halfspace})
-    assert capsys.readouterr().out.splitlines()[-1] == "['animal', 'animal'] [0, 1]"
+    assert capsys.readouterr().out.splitlines()[-1] == last

@@ -39,7 +39,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .client import Client, local
-from .data import LABEL, content, is_named, is_texts
+from .data import LABEL, content, is_named, is_texts, of_names
 from .errors import HalfspaceError, NotFound, Problem
 from .process import PerProcess
 from .requests import Call, scalar
@@ -230,9 +230,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         job = _client().train(X, self._labels(codes), learner=self._learner, progress=False, **options, **reading)
         self._keep(job.model)
-        if self.is_named_ and feature_names is None:
-            self.feature_names_in_ = np.array(msgspec.json.decode(self.model_, type=_File).features, dtype=object)
-            self.n_features_in_ = len(self.feature_names_in_)
+        self._keep_names(X)
         self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, -(-job.result.passes // draws))
         return self
 
@@ -306,7 +304,9 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {"feature_names": self.feature_names_in_} if issparse(X) else {"vocabulary": "open"}
 
     def _read(self, X: Any) -> Any:
-        """A matrix as it is sent."""
+        """Examples as they are sent."""
+        if self.is_named_:
+            return X
         X = csr_matrix(X) if self.is_sparse_ else _dense(X)
         return self.bits_.read(X) if self.bits_ else X
 
@@ -323,6 +323,12 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = msgspec.json.decode(self.model_, type=_File).classes
         # The service has more than two classes in the order of their first rows.
         self.order_ = np.array([int(name.split()[-1]) for name in names or "01"])
+
+    def _keep_names(self, X: Any) -> None:
+        """Keeps the names that the model knows after it has learnt `X`. A sparse matrix has names for its columns."""
+        if self.is_named_ and not issparse(X):
+            self.feature_names_in_ = np.array(msgspec.json.decode(self.model_, type=_File).features, dtype=object)
+            self.n_features_in_ = len(self.feature_names_in_)
 
     def _later(self, X: Any) -> Any:
         """A matrix to predict, as it is sent."""
@@ -446,14 +452,27 @@ def _above(score: float | str | None, threshold: Fraction, is_predicted: bool) -
     return exact(score) - threshold if threshold or isinstance(score, str) else score
 
 
+def _active(X: Any) -> int:
+    """The most names of an example, at least 1."""
+    if issparse(X):
+        return max(1, int((X != 0).sum(axis=1).max()))
+    rows = of_names(X)
+    return max(1, *(sum(map(bool, row.values())) if isinstance(row, dict) else len(set(row)) for row in rows))
+
+
 class _OnLine(_Classifier):
     """A learner that can also learn one example after the other."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> _OnLine:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, feature_names: Any = None) -> _OnLine:
         """Learns each example once, in their order. `X` has the shape (examples, features), `y` the shape (examples,).
 
         The first call needs all `classes`, and its examples fix how the columns of all later ones are read. `order`
         and `max_passes` have no effect. A call after `fit` begins anew, because a session cannot start from a model.
+
+        If the examples of the first call have names, as in `fit`, so have all later ones, which may bring new names. A
+        sparse matrix whose columns differ from those of the call before needs `feature_names` again. Names may have
+        values other than 1 if `numbers` is "real". The default `theta` follows from the most names of an example in the
+        first call.
 
         The learner's state stays in a session on the service, and the estimator keeps the model. So a pickle or a
         copy predicts everywhere, but goes on learning only on the service with the session, and only if no other
@@ -462,11 +481,16 @@ class _OnLine(_Classifier):
         Raises `ValueError` for classes that are not among `classes`, and where `fit` does. Raises `HalfspaceError` if
         the session has gone or has moved.
         """
-        if is_named(X) or is_texts(X):
-            raise ValueError("partial_fit takes no names; use fit, or put a HashingVectorizer before the estimator")
-        is_first, self.is_named_ = _check_partial_fit_first_call(self, classes), False
+        is_first = _check_partial_fit_first_call(self, classes)
+        has_names = feature_names is not None or is_named(X) or is_texts(X)
         client, session = _client(), getattr(self, "session_", None)
-        X, y = self._checked(X, y, self.classes_, reset=session is None)
+        if session is None:
+            self.is_named_ = has_names
+        elif has_names and not self.is_named_:
+            raise ValueError("the examples before had no names; begin again with a clone")
+        X, y = self._checked(X, y, self.classes_, reset=session is None or feature_names is not None)
+        if feature_names is not None:
+            self.feature_names_in_ = np.array([*feature_names], dtype=object)
         if len(unique_labels(self.classes_, y)) > len(self.classes_):
             raise ValueError(f"y has classes that are not among {self.classes_.tolist()}")
         codes = np.searchsorted(self.classes_, y)
@@ -479,7 +503,7 @@ class _OnLine(_Classifier):
             X, table = self._fixed(X)
             # The session reads the same matrix as numbers.
             session, position, self.mistakes_, self.reads_bits_ = self._opened(client, X, codes, table), 0, 0, False
-        body = content(X, self._labels(codes))
+        body = content(X, self._labels(codes), **self._reading(X))
         call = Call("POST", f"/v1/sessions/{session}/examples", header={"if-match": f'"{position}"'}, body=body)
         try:
             answers = lines(client._send(call, bytes))
@@ -487,12 +511,14 @@ class _OnLine(_Classifier):
             if isinstance(problem, NotFound) or problem.code == "stale-position":
                 text = (
                     f"the service has no session of this estimator after {position} examples: it is another service, "
-                    "or a copy of the estimator has learnt since; begin again with a clone"
+                    "or a copy of the estimator has learnt since, or the service refused an example after others; "
+                    "begin again with a clone"
                 )
                 raise HalfspaceError(text) from problem
             raise
         saved = client.save_session_model(session).id
         self._keep(Model(client, saved), session, position + len(answers))
+        self._keep_names(X)
         client.delete_model(saved)
         self.mistakes_ += sum(answer["mistake"] for answer in answers)
         self.n_iter_ = 1
@@ -514,8 +540,13 @@ class _OnLine(_Classifier):
         body: dict[str, Any] = {"learner": {"name": self._learner, "params": params}, "seed": self._seed()}
         if multiclass:
             body["multiclass"] = multiclass
-        if self.is_sparse_:
-            body.update(n=X.shape[1], classes=classes, values="real" if self.numbers == "real" else "boolean")
+        values = "real" if self.numbers == "real" else "boolean"
+        if self.is_named_:
+            body.update(vocabulary="open", classes=classes, values=values)
+            if "theta" in self.get_params():
+                body["active"] = _active(X)
+        elif self.is_sparse_:
+            body.update(n=X.shape[1], classes=classes, values=values)
         else:
             preview = client.preview_data(content(X, labels="none", **table), rows=0)
             if preview.table is None:

@@ -11,6 +11,7 @@ use super::column_groups::{
     GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut, change,
     parts_of,
 };
+use super::excerpt::Excerpt;
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
 use super::scalar;
@@ -93,6 +94,32 @@ impl IntegerColumn {
             Some(_) => Cells::Wide { weights, offset: 0 },
         };
         Self { n, total, cells }
+    }
+
+    /// The weights of an excerpt of the columns, which has the sums of these columns in the unsigned reading.
+    #[must_use]
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Self {
+        let n = excerpt.n();
+        let listed = |weights: Vec<i16>, offset| Self {
+            n,
+            total: weights
+                .iter()
+                .map(|&weight| i64::from(weight) + offset)
+                .sum(),
+            cells: Cells::Listed {
+                weights,
+                offset,
+                headroom: 0,
+            },
+        };
+        match &self.cells {
+            Cells::Zeros => Self::new(vec![0; n]),
+            Cells::Narrow { groups, .. } => listed(excerpt.of(0, |j| *cell(groups, j)), 0),
+            Cells::Listed {
+                weights, offset, ..
+            } => listed(excerpt.of(0, |j| weights[j]), *offset),
+            Cells::Wide { weights, offset } => Self::new(excerpt.of(0, |j| weights[j] + offset)),
+        }
     }
 
     /// The number of weights.

@@ -289,8 +289,16 @@ impl LinearWeights {
                     return Err(SnapshotError);
                 }
                 let bias = own.bias.and_then(|_| weights.pop());
-                let weights = IntegerWeights::new(own.reading, weights, bias);
-                Ok(Self::Integer(weights))
+                // Names are read unsigned, in sparse rows.
+                let weights = match own.reading {
+                    Reading::Signed => IntegerColumn::new(weights),
+                    Reading::Unsigned => IntegerColumn::listed(weights),
+                };
+                Ok(Self::Integer(IntegerWeights {
+                    weights,
+                    bias,
+                    ..*own
+                }))
             }
             Self::Real(own) => {
                 let numbers = snapshot.numbers(count)?.into_iter().map(f64::from_bits);

@@ -112,11 +112,16 @@ impl Vocabulary {
 
     /// The same names in the order of their bytes, and their new ids.
     pub fn sorted(&self) -> (Self, Renumbering) {
-        let mut names: Vec<&str> = self.names().collect();
+        let mut names: Vec<(&str, usize)> = self.names().zip(0..).collect();
         names.sort_unstable();
-        let sorted = Self::of_names(names).expect("distinct names");
-        let renumbering = sorted.renumbering(self);
-        (sorted, renumbering)
+        let mut ids = vec![0; names.len()];
+        for (place, &(_, id)) in (0..).zip(&names) {
+            ids[id] = place;
+        }
+        let sorted = Self::of_names(names.into_iter().map(|(name, _)| name));
+        // Examples without any name have one feature.
+        let n = self.len().max(1);
+        (sorted.expect("distinct names"), Renumbering { ids, n })
     }
 
     /// The ids of the names of other data in place of their own. A name that is unknown here gets an id from
@@ -138,15 +143,18 @@ impl Vocabulary {
 
     /// Ids for the names of other data in place of their own, and the new names by their ids there, in the order of
     /// their ids here. A new name gets the next id at the first of the rows that has it, and those of one row follow
-    /// the order of `given`, which is that of the bytes in data. So it does not matter which rows come together.
+    /// the order of their bytes. So it does not matter which rows come together.
     pub fn joined_by(&self, given: &Self, rows: &SparseMatrix) -> (Renumbering, Vec<u32>) {
         let mut ids: Vec<Option<u32>> = given.names().map(|name| self.id(name)).collect();
         let mut new = Vec::new();
-        for &id in (0..rows.rows()).flat_map(|row| rows.row(row).ids) {
-            ids[id as usize].get_or_insert_with(|| {
-                new.push(id);
-                (self.len() + new.len() - 1) as u32
-            });
+        for row in 0..rows.rows() {
+            let first = new.len();
+            let row = rows.row(row).ids.iter().copied();
+            new.extend(row.filter(|&id| ids[id as usize].is_none()));
+            new[first..].sort_unstable_by_key(|&id| given.name(id));
+            for (place, &id) in (self.len() + first..).zip(&new[first..]) {
+                ids[id as usize] = Some(place as u32);
+            }
         }
         let n = self.len() + new.len();
         // No row has the other names.
@@ -345,6 +353,11 @@ mod tests {
         };
         let all: [&[u32]; 3] = [&[2, 3], &[], &[0, 1, 2]];
         let own = vocabulary(&["x", "b"]);
+        // The order of the given names does not matter.
+        let given_otherwise = vocabulary(&["d", "c", "unused", "b", "a"]);
+        let otherwise: [&[u32]; 3] = [&[0, 1], &[], &[1, 3, 4]];
+        let (others, new) = own.joined_by(&given_otherwise, &rows(&otherwise));
+        assert_eq!((others.ids, new), (vec![3, 2, 5, 1, 4], vec![1, 0, 4]));
         let (together, new) = own.joined_by(&given, &rows(&all));
         assert_eq!(
             (together.ids.as_slice(), together.n()),

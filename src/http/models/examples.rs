@@ -133,6 +133,7 @@ pub fn options(
         }),
         n: (format.leaves_n_open() && !names.is_open()).then_some(n),
         open_vocabulary: names.is_open(),
+        names_as_they_come: purpose != ExamplesUse::Evaluate,
         known_first_index: names.first_index().or(Some(FirstIndex::One)),
         unlabelled,
         label_rule,

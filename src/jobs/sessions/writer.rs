@@ -12,7 +12,9 @@ use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
-use crate::records::session::{LogEntry, SessionAppend, SessionTally, check_entries, check_names};
+use crate::records::session::{
+    LogEntry, SentDigest, SessionAppend, SessionTally, check_entries, check_names,
+};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
@@ -341,8 +343,10 @@ fn learn_in_memory(
     }
     // A data set of one example is not worth 32 bytes. The steps of a stream are parts of data, at bounds that the
     // network gives, so their digests would recognise nothing.
-    let sent = (is_digested && data.examples() > 1)
-        .then(|| digest(&named, classes.as_ref(), parsed.vocabulary.as_deref()));
+    let sent = match is_digested && data.examples() > 1 {
+        true => Some(sent_digest(&named, classes.as_ref(), parsed)?),
+        false => None,
+    };
     let learnt_codes = occurring(&data.rows(0..last));
     join_classes(live, classes, &learnt_codes);
     let first_new = join_names(live, parsed, new);
@@ -354,6 +358,20 @@ fn learn_in_memory(
         classes: live.record.class_names(),
     };
     Ok((learnt, entry))
+}
+
+/// The digest of the examples, whatever the order of their names.
+fn sent_digest(
+    named: &Data,
+    classes: Option<&Classes>,
+    parsed: &Parsed,
+) -> Result<SentDigest, NotLearnt> {
+    let Some(names) = &parsed.vocabulary else {
+        return Ok(digest(named, classes, None));
+    };
+    let (sorted, places) = names.sorted();
+    let data = places.of(named).map_err(|_| NotLearnt::Interrupted)?;
+    Ok(digest(&data, classes, Some(&sorted)))
 }
 
 /// Lets the classes of the learnt examples join, of which `occurs` tells the codes, but not those of other examples.

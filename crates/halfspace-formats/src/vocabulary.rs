@@ -10,7 +10,7 @@
 
 use std::hash::RandomState;
 
-use halfspace_core::bits::SparseMatrix;
+use halfspace_core::bits::{Excerpt, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_core::memory::{self, NoMemory};
 use string_interner::backend::StringBackend;
@@ -266,6 +266,20 @@ impl Renumbering {
     /// The new id of each id.
     pub fn ids(&self) -> &[u32] {
         &self.ids
+    }
+
+    /// The same ids at the places of those below `known`, and behind these places those from `known` on.
+    pub fn excerpt(self, known: usize) -> (Self, Excerpt) {
+        let first_unknown = known.max(1);
+        let own = self.ids.iter().copied();
+        let excerpt = Excerpt::new(own.filter(|&id| (id as usize) < known).collect());
+        let place = |id: u32| match excerpt.place(id) {
+            Some(place) => place,
+            None => (excerpt.n() + id as usize - first_unknown) as u32,
+        };
+        let ids = self.ids.into_iter().map(place).collect();
+        let n = excerpt.n() + self.n - first_unknown;
+        (Self { ids, n }, excerpt)
     }
 
     /// The same ids among `n` features, of which there must be at least as many.

@@ -1,10 +1,16 @@
 //! Sessions over names: 1,000,000 examples of ten names each, 100,000 different names, 2 and 50 classes.
 //!
-//! The session of 50 classes that join is killed and resumed five times, and its model must equal that of the session
-//! which nobody disturbed. The program prints the rate, the time that a restart takes until the session answers, the
-//! size of the stored state, the resident memory, and the times of single predictions and single examples.
+//! One client sends all examples in one stream and reads the answers meanwhile. After that, 16 connections predict one
+//! example of 100 names per request, first alone and then beside another stream of examples. The session of 50 classes
+//! that join is killed and resumed five times, and its model must equal that of the undisturbed one. The program prints
+//! the rate, the time that a restart takes until the session answers, the size of the stored state, the resident memory,
+//! the times of the predictions, and the processor time of the service, which tells more than a rate on a machine that is
+//! not quiet. In the end it prints the figures with a goal.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 use super::{Result, opened, post, resident_bytes, send, start, stop};
@@ -14,28 +20,33 @@ const NAMES: u64 = 100_000;
 const CLASSES: u64 = 50;
 const KILLS: usize = 5;
 const ACTIVE: u64 = 10;
-const REQUEST_LINES: usize = 100_000;
-const SINGLE: usize = 400;
+const CONNECTIONS: usize = 16;
+/// Predictions per connection.
+const PREDICTIONS: usize = 500;
+/// Examples of the stream beside which a session predicts.
+const BESIDE: usize = 100_000;
 const NDJSON: &str = "application/x-ndjson";
+
+/// The figures of a session that have a goal.
+struct Figures {
+    name: String,
+    /// Examples per second.
+    rate: f64,
+    /// The 99th percentile of the times of predictions, in milliseconds: alone, and beside a stream.
+    p99: [f64; 2],
+    /// What the session learnt.
+    learnt: String,
+}
 
 pub fn measure(directory: &Path) -> Result<()> {
     println!("{EXAMPLES} examples, {ACTIVE} of {NAMES} names each");
-    for learner in ["perceptron", "winnow"] {
+    let mut all = Vec::new();
+    for (learner, active) in [("perceptron", ""), ("winnow", r#", "active": 10"#)] {
         let asked = format!(
-            r#"{{"learner": {{"name": "{learner}"}}, "vocabulary": "open", "seed": 1{}}}"#,
-            if learner == "winnow" {
-                r#", "active": 10"#
-            } else {
-                ""
-            }
+            r#"{{"learner": {{"name": "{learner}"}}, "vocabulary": "open", "seed": 1{active}}}"#
         );
-        run(
-            directory,
-            &format!("{learner}, 2 classes"),
-            &asked,
-            &lines(2),
-            0,
-        )?;
+        let name = format!("{learner}, 2 classes");
+        all.push(run(directory, &name, &asked, &lines(2), 0)?);
     }
     for multiclass in ["one-vs-rest", "joint"] {
         let asked = format!(
@@ -44,33 +55,46 @@ pub fn measure(directory: &Path) -> Result<()> {
         );
         let (name, lines) = (format!("{CLASSES} classes, {multiclass}"), lines(CLASSES));
         let undisturbed = run(directory, &name, &asked, &lines, 0)?;
-        let killed = run(
-            directory,
-            &format!("{name}, killed {KILLS} times"),
-            &asked,
-            &lines,
-            KILLS,
-        )?;
+        let name = format!("{name}, killed {KILLS} times");
+        let killed = run(directory, &name, &asked, &lines, KILLS)?;
         assert!(
-            undisturbed == killed,
+            undisturbed.learnt == killed.learnt,
             "a killed session equals the undisturbed one"
+        );
+        all.extend([undisturbed, killed]);
+    }
+    println!(
+        "{:44} {:>12} {:>12} {:>12}",
+        "", "examples/s", "p99", "p99 beside"
+    );
+    println!(
+        "{:44} {:>12} {:>12} {:>12}",
+        "goal", ">= 100000", "<= 2 ms", ""
+    );
+    for Figures {
+        name, rate, p99, ..
+    } in all
+    {
+        println!(
+            "{name:44} {rate:>12.0} {:>9.2} ms {:>9.2} ms",
+            p99[0], p99[1]
         );
     }
     Ok(())
 }
 
-/// Sends the lines, with so many kills in between, and returns what the session learnt.
+/// Sends the lines, with so many kills in between.
 fn run(
     directory: &Path,
     name: &str,
     asked: &str,
     lines: &[String],
     kills: usize,
-) -> Result<String> {
+) -> Result<Figures> {
     let own = directory.join(name.replace([' ', ','], "-"));
     let (mut child, mut address) = start(&own)?;
     let path = opened(&address, asked)?;
-    let (mut seconds, mut restored) = (0.0, Vec::new());
+    let (mut seconds, mut processor, mut restored) = (0.0, 0.0, Vec::new());
     for (part, some) in lines.chunks(lines.len().div_ceil(kills + 1)).enumerate() {
         if part > 0 {
             stop(child)?;
@@ -80,35 +104,78 @@ fn run(
             assert!(answer.contains("\"position\""), "{answer}");
             restored.push(begun.elapsed().as_secs_f64());
         }
-        // This client reads no answer before it has sent all lines of a request, and the service waits for it only so
-        // long.
-        for some in some.chunks(REQUEST_LINES) {
-            let body = some.concat().into_bytes();
-            let begun = Instant::now();
-            let answer = post(&address, &format!("{path}/examples"), NDJSON, &body)?;
-            seconds += begun.elapsed().as_secs_f64();
-            assert_eq!(answer.matches("\"position\"").count(), some.len());
-        }
+        let before = processor_seconds(child.id());
+        seconds += learn(&address, &path, some)?;
+        processor += processor_seconds(child.id()) - before;
     }
-    println!("{name}: {:.0} examples/s", EXAMPLES as f64 / seconds);
+    let rate = lines.len() as f64 / seconds;
+    let each = processor / lines.len() as f64 * 1e6;
+    println!("{name}: {rate:.0} examples/s, {each:.1} us of processor time each");
     for seconds in restored {
         println!("    restored in {:.2} s", seconds);
     }
+    let before = processor_seconds(child.id());
+    let alone = latencies(&address, &path)?;
+    let each = (processor_seconds(child.id()) - before) / alone.len() as f64 * 1e6;
+    println!("    {each:.0} us of processor time per prediction");
+    let beside = thread::scope(|scope| {
+        let stream = scope.spawn(|| learn(&address, &path, &lines[..BESIDE]));
+        let beside = latencies(&address, &path);
+        let ended = stream.join().expect("a thread that does not panic");
+        ended.and(beside)
+    })?;
     let memory = resident_bytes(child.id())? / 1e6;
-    println!(
-        "    resident {memory:.0} MB, stored {:.1} MB",
-        stored_bytes(&own)? as f64 / 1e6
-    );
-    latencies(&address, &path)?;
+    let stored = stored_bytes(&own)? as f64 / 1e6;
+    println!("    resident {memory:.0} MB, stored {stored:.1} MB");
+    for (times, place) in [(&alone, ""), (&beside, " beside a stream")] {
+        println!(
+            "    a prediction{place}: median {:.2} ms, p99 {:.2} ms, at most {:.2} ms",
+            percentile(times, 50),
+            percentile(times, 99),
+            percentile(times, 100)
+        );
+    }
     let answer = post(&address, &format!("{path}/model"), "application/json", b"")?;
     let head = answer.lines().find(|line| line.starts_with("location: "));
     let model = &head.expect("a saved model")["location: ".len()..];
     let document = send(&address, "GET", model, NDJSON, b"")?;
     stop(child)?;
     let model: serde_json::Value = serde_json::from_str(&content(&document))?;
-    Ok(["hypothesis", "features", "classes", "mistakes", "updates"]
-        .map(|name| model[name].to_string())
-        .concat())
+    let learnt = ["hypothesis", "features", "classes", "mistakes", "updates"];
+    Ok(Figures {
+        name: name.to_owned(),
+        rate,
+        p99: [percentile(&alone, 99), percentile(&beside, 99)],
+        learnt: learnt.map(|name| model[name].to_string()).concat(),
+    })
+}
+
+/// Sends the lines in one stream while another thread reads the answers. Returns the seconds until the last answer.
+fn learn(address: &str, path: &str, lines: &[String]) -> Result<f64> {
+    let begun = Instant::now();
+    let connection = TcpStream::connect(address)?;
+    let mut sending = connection.try_clone()?;
+    let length: usize = lines.iter().map(String::len).sum();
+    thread::scope(|scope| {
+        scope.spawn(move || -> Result<()> {
+            write!(
+                sending,
+                "POST {path}/examples HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+                 content-type: {NDJSON}\r\ncontent-length: {length}\r\n\r\n"
+            )?;
+            // The lines of a client that has some at once.
+            for some in lines.chunks(100) {
+                sending.write_all(some.concat().as_bytes())?;
+            }
+            Ok(())
+        });
+        let mut answers = 0;
+        for line in BufReader::new(connection).split(b'\n') {
+            answers += usize::from(line?.starts_with(b"{\"position\""));
+        }
+        assert_eq!(answers, lines.len());
+        Ok(begun.elapsed().as_secs_f64())
+    })
 }
 
 /// The body of an answer, which may come in chunks.
@@ -126,24 +193,65 @@ fn content(answer: &str) -> String {
     whole
 }
 
-/// The times of predictions with 100 names and of single examples, by one client.
-fn latencies(address: &str, path: &str) -> Result<()> {
+/// The times of predictions with 100 names in ascending order, in milliseconds. Each connection sends the next request
+/// when it has the answer to the last one.
+fn latencies(address: &str, path: &str) -> Result<Vec<f64>> {
     let names: Vec<String> = (0..100).map(|name| format!("\"w{}\"", name * 37)).collect();
     let line = format!("{{\"x\":[{}]}}\n", names.join(","));
-    let mut times = Vec::new();
-    for _ in 0..SINGLE {
-        let begun = Instant::now();
-        let answer = post(address, &format!("{path}/predict"), NDJSON, line.as_bytes())?;
-        times.push(begun.elapsed().as_secs_f64() * 1e3);
-        assert!(answer.contains("\"unseen\":0"), "{answer}");
-    }
-    times.sort_by(f64::total_cmp);
-    println!(
-        "    a prediction: median {:.2} ms, p99 {:.2} ms",
-        times[SINGLE / 2],
-        times[SINGLE * 99 / 100]
+    let request = format!(
+        "POST {path}/predict HTTP/1.1\r\nhost: {address}\r\ncontent-type: {NDJSON}\r\ncontent-length: {}\r\n\r\n{line}",
+        line.len()
     );
-    Ok(())
+    let mut times = thread::scope(|scope| {
+        let all = (0..CONNECTIONS).map(|_| scope.spawn(|| predicted(address, &request)));
+        let all: Vec<_> = all.collect();
+        let mut times = Vec::new();
+        for one in all {
+            times.extend(one.join().expect("a thread that does not panic")?);
+        }
+        Ok::<_, std::io::Error>(times)
+    })?;
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+/// The times of one connection.
+fn predicted(address: &str, request: &str) -> Result<Vec<f64>> {
+    let connection = TcpStream::connect(address)?;
+    connection.set_nodelay(true)?;
+    let (mut sending, mut answers) = (connection.try_clone()?, BufReader::new(connection));
+    let mut times = Vec::new();
+    for _ in 0..PREDICTIONS {
+        let begun = Instant::now();
+        sending.write_all(request.as_bytes())?;
+        let (mut line, mut is_whole) = (String::new(), false);
+        // The answer comes in chunks, of which the last one is empty.
+        while !line.starts_with("0\r") {
+            line.clear();
+            answers.read_line(&mut line)?;
+            is_whole |= line.contains("\"unseen\":0");
+        }
+        answers.read_line(&mut line)?;
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
+        assert!(is_whole, "a prediction of known names");
+    }
+    Ok(times)
+}
+
+fn percentile(times: &[f64], hundredths: usize) -> f64 {
+    times[(times.len() - 1) * hundredths / 100]
+}
+
+/// The processor time that a program has used on Linux, and 0 elsewhere.
+fn processor_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in parentheses may have spaces. The times in hundredths of a second are the fields 14 and 15.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let times = fields.split_whitespace().skip(11).take(2);
+    times
+        .filter_map(|time| time.parse::<f64>().ok())
+        .sum::<f64>()
+        / 100.0
 }
 
 fn stored_bytes(directory: &Path) -> Result<u64> {

@@ -50,6 +50,8 @@ pub use queue::NewJob;
 pub use queue::upkeep::release_terms;
 pub use service::Jobs;
 pub use sessions::error::SessionError;
+pub use sessions::hypotheses::hypothesis_to_write;
+pub use sessions::predicting::{FittedExamples, PredictingModel, PresentSession, SessionOverNames};
 pub use sessions::writer::{Learnt, SessionWriter, WhenNotAll};
 pub use shares::Shares;
 pub use tasks::checked::CheckedTask;

@@ -160,6 +160,107 @@ async fn real_values_of_names_are_learnt_alike_in_any_portions() {
     assert_eq!(whole["features"], single["features"]);
 }
 
+/// Whichever way examples come, they are predicted as the session would answer them next.
+#[tokio::test]
+async fn session_over_names_predicts_as_it_answers() {
+    let service = Service::start().await;
+    let fractions = |at: u32| json!({format!("a{}", at % 37): f64::from(at % 5) / 3.0, format!("b{}", at % 11): -0.7});
+    let names = |at: u32| {
+        json!([
+            format!("a{}", at * at % 97),
+            format!("b{}", at % 5),
+            format!("c{at}")
+        ])
+    };
+    for (learner, values, multiclass) in [
+        (
+            json!({"name": "perceptron", "params": {"eta": 0.3}}),
+            "real",
+            None,
+        ),
+        (
+            json!({"name": "perceptron"}),
+            "boolean",
+            Some("one-vs-rest"),
+        ),
+        (
+            json!({"name": "averaged-perceptron", "params": {"order": "cyclic"}}),
+            "boolean",
+            Some("joint"),
+        ),
+        (json!({"name": "winnow"}), "boolean", Some("one-vs-rest")),
+        (json!({"name": "kernel-perceptron"}), "boolean", None),
+    ] {
+        let mut asked =
+            json!({"learner": learner, "vocabulary": "open", "values": values, "seed": 1});
+        if learner["name"] == "winnow" {
+            asked["active"] = json!(3);
+        }
+        if let Some(multiclass) = multiclass {
+            asked["multiclass"] = json!(multiclass);
+            asked["classes"] = json!("open");
+        }
+        let x = |at: u32| match values {
+            "real" => fractions(at),
+            _ => names(at),
+        };
+        let line = |at: u32| {
+            let y = match multiclass {
+                Some(_) => json!(format!("class {}", at * at % 7)),
+                None => json!(if at * at % 7 < 3 { 1 } else { -1 }),
+            };
+            format!("{}\n", json!({"x": x(at), "y": y}))
+        };
+        let path = opened(&service, &asked).await;
+        learnt(&service, &path, (0..60).map(line).collect()).await;
+        let predict = format!("{path}/predict");
+        let predicted = async |body: String| {
+            let answer = service.post_as(&predict, NDJSON, body).await;
+            answers(answer.expect(200).text())
+        };
+        for at in 60..90 {
+            let found = predicted(line(at)).await;
+            let document = json!({"unlabelled": {"examples": [x(at)]}});
+            let document = service
+                .post_json(&predict, &document)
+                .await
+                .expect(200)
+                .json();
+            assert_eq!(document["predictions"][0], found[0]["prediction"]);
+            assert_eq!(document["scores"][0], found[0]["score"]);
+            let answer = learnt(&service, &path, line(at)).await;
+            // An average answers with other weights than those that make the mistakes.
+            if learner["name"] != "averaged-perceptron" {
+                assert_eq!(
+                    found[0]["prediction"], answer[0]["prediction"],
+                    "{learner} {at}"
+                );
+            }
+            assert_eq!(found[0]["unseen"], answer[0]["unseen"]);
+            if at % 10 == 0 {
+                service.forget_sessions();
+            }
+        }
+        let few: Vec<Value> = predicted((0..100).map(line).collect()).await;
+        let large: String = (0..3_000).map(|at| line(at % 100)).collect();
+        assert!(large.len() > 65_536);
+        let all = predicted(large.clone()).await;
+        let repeated: Vec<Value> = (0..3_000).map(|at| few[at % 100].clone()).collect();
+        assert_eq!(all, repeated, "{learner}");
+        let dataset = service
+            .post_as("/v1/datasets", NDJSON, large)
+            .await
+            .expect(201)
+            .id();
+        let stored = service
+            .post_json(&predict, &json!({"dataset": dataset}))
+            .await;
+        let stored = stored.expect(200).json();
+        let own: Vec<&Value> = all.iter().map(|one| &one["prediction"]).collect();
+        assert_eq!(stored["predictions"], json!(own), "{learner}");
+    }
+}
+
 #[tokio::test]
 async fn only_learnt_examples_add_names() {
     let service = Service::start().await;

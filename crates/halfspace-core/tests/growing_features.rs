@@ -1,22 +1,27 @@
 //! Sessions over features with names, which grow as new names come, beside sessions that know all names at once and
 //! beside trainings.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halfspace_core::bits::{BitVector, SparseMatrix, SparseRow};
+use halfspace_core::bits::{BitVector, Excerpt, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue::find;
+use halfspace_core::learners::decision::{Decision, ScoresOf};
 use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Run, RunLimits};
+use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::session::{Answered, LearnError, Session, SessionPlan};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::predict::decide_each;
+use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::learners::sample::classes::{ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::learners::sample::examples::{self, ReadRows, Shape};
+use halfspace_core::learners::sample::source::{Presentation, Presented, Stream};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -275,12 +280,7 @@ fn renumbered_hypothesis_decides_alike() {
         let among = among.expect("features with names");
         assert_eq!(among.n(), 3 * n + 1);
         let with = |ids: &[u32]| {
-            let place = |(id, x): &(u32, f64)| (ids[*id as usize], *x);
-            let moved = |row: &Vec<_>| {
-                let mut row: Vec<_> = row.iter().map(place).collect();
-                row.sort_by_key(|(id, _)| *id);
-                row
-            };
+            let moved = |row: &Vec<_>| self::moved(row, |id| ids[id as usize]);
             Examples {
                 rows: examples.rows.iter().map(moved).collect(),
                 codes: examples.codes.clone(),
@@ -307,10 +307,77 @@ fn renumbered_hypothesis_decides_alike() {
     }
 }
 
+/// The weights of a few names decide on examples of these names and of unknown ones, with the same scores bit for bit.
+#[test]
+fn excerpt_decides_as_the_whole_hypothesis() {
+    let random = &mut StdRng::seed_from_u64(9);
+    for number in 0..12 {
+        for (learner, params, reads_values) in learners() {
+            let strengths = match (reads_values, number % 2) {
+                (true, 1) => Strengths::Fractions,
+                _ => Strengths::Presence,
+            };
+            let examples = Examples::draw(random, [2, 5][number / 2 % 2], 400, 300, strengths);
+            let (n, classes) = examples.known(200);
+            let plan = SessionPlan {
+                task: task(learner, &params, classes, false),
+                n: 0,
+                real: examples.is_real,
+                assume: None,
+            };
+            let mut session = Session::new(plan).expect("a session");
+            let data = examples.data(0..200, n, classes);
+            session.learn(&data, &Run::default()).expect("learnt");
+            for first in (200..300).step_by(20) {
+                let rows = first..first + 20;
+                let entries = examples.rows[rows.clone()].iter().flatten();
+                let known = entries.map(|(id, _)| *id).filter(|&id| (id as usize) < n);
+                let excerpt = Excerpt::new(known.collect());
+                let place = |id: u32| match excerpt.place(id) {
+                    Some(place) => place,
+                    None => excerpt.n() as u32 + id - n as u32,
+                };
+                let other = Examples {
+                    rows: examples.rows[rows.clone()]
+                        .iter()
+                        .map(|row| moved(row, place))
+                        .collect(),
+                    codes: examples.codes[rows.clone()].to_vec(),
+                    ..examples
+                };
+                let (all, _) = examples.known(300);
+                let predictor = session.predictor().expect("classes");
+                let expected = decisions(&predictor, &examples.data(rows, all, classes));
+                let few = session.excerpt(&excerpt).expect("features with names");
+                assert_eq!(few.n(), excerpt.n());
+                let n = excerpt.n() + all - n;
+                let found = decisions(&few, &other.data(0..20, n, classes));
+                assert_eq!(found, expected, "{learner} {params} {number}");
+            }
+        }
+    }
+}
+
+/// A row with its features at other places.
+fn moved(row: &[(u32, f64)], place: impl Fn(u32) -> u32) -> Vec<(u32, f64)> {
+    let mut row: Vec<_> = row.iter().map(|&(id, value)| (place(id), value)).collect();
+    row.sort_by_key(|(id, _)| *id);
+    row
+}
+
+fn decisions(predictor: &Predictor, data: &Data) -> Vec<Decision> {
+    let mut all = Vec::new();
+    let (scores, stop) = (ScoresOf::All, StopFlag::default());
+    let decided = decide_each(predictor, data, 0.0, scores, &stop, |decisions, _| {
+        all.extend_from_slice(decisions);
+        ControlFlow::Continue(())
+    });
+    decided.expect("examples in memory");
+    all
+}
+
 /// The mask of the wrongly classified rows.
-fn errors(predictor: &halfspace_core::learners::predictor::Predictor, data: &Data) -> u64 {
-    use halfspace_core::learners::engine::run::StopFlag;
-    use halfspace_core::learners::sample::source::{Presentation, Presented, Stream};
+fn errors(predictor: &Predictor, data: &Data) -> u64 {
     let mut sample = Presented::new(data, Presentation::LabelledSparse);
     let block = sample.next_block().expect("in memory").expect("rows");
     predictor.mistakes(&block, &StopFlag::default())

@@ -163,6 +163,9 @@ pub struct Options {
     pub known_first_index: Option<FirstIndex>,
     /// Whether features have names that nobody lists in advance. If false, the first example decides.
     pub open_vocabulary: bool,
+    /// Whether the names of NDJSON may keep the order in which they came, because the reader of the examples looks each
+    /// name up in a vocabulary of its own.
+    pub names_as_they_come: bool,
     /// Required kind of the features. `None` lets the values decide. Octets and JSON ignore this option.
     pub values: Option<RowsKind>,
     /// First bit of an octet. `None` means the most significant bit.

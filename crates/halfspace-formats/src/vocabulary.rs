@@ -10,7 +10,7 @@
 
 use std::hash::RandomState;
 
-use halfspace_core::bits::SparseMatrix;
+use halfspace_core::bits::{Excerpt, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_core::memory::{self, NoMemory};
 use string_interner::backend::StringBackend;
@@ -112,9 +112,16 @@ impl Vocabulary {
 
     /// The same names in the order of their bytes, and their new ids.
     pub fn sorted(&self) -> (Self, Renumbering) {
-        let sorted = self.united(&Self::default());
-        let renumbering = sorted.renumbering(self);
-        (sorted, renumbering)
+        let mut names: Vec<(&str, usize)> = self.names().zip(0..).collect();
+        names.sort_unstable();
+        let mut ids = vec![0; names.len()];
+        for (place, &(_, id)) in (0..).zip(&names) {
+            ids[id] = place;
+        }
+        let sorted = Self::of_names(names.into_iter().map(|(name, _)| name));
+        // Examples without any name have one feature.
+        let n = self.len().max(1);
+        (sorted.expect("distinct names"), Renumbering { ids, n })
     }
 
     /// These names and those of other data, in the order of their bytes.
@@ -145,15 +152,18 @@ impl Vocabulary {
 
     /// Ids for the names of other data in place of their own, and the new names by their ids there, in the order of
     /// their ids here. A new name gets the next id at the first of the rows that has it, and those of one row follow
-    /// the order of `given`, which is that of the bytes in data. So it does not matter which rows come together.
+    /// the order of their bytes. So it does not matter which rows come together.
     pub fn joined_by(&self, given: &Self, rows: &SparseMatrix) -> (Renumbering, Vec<u32>) {
         let mut ids: Vec<Option<u32>> = given.names().map(|name| self.id(name)).collect();
         let mut new = Vec::new();
-        for &id in (0..rows.rows()).flat_map(|row| rows.row(row).ids) {
-            ids[id as usize].get_or_insert_with(|| {
-                new.push(id);
-                (self.len() + new.len() - 1) as u32
-            });
+        for row in 0..rows.rows() {
+            let first = new.len();
+            let row = rows.row(row).ids.iter().copied();
+            new.extend(row.filter(|&id| ids[id as usize].is_none()));
+            new[first..].sort_unstable_by_key(|&id| given.name(id));
+            for (place, &id) in (self.len() + first..).zip(&new[first..]) {
+                ids[id as usize] = Some(place as u32);
+            }
         }
         let n = self.len() + new.len();
         // No row has the other names.
@@ -267,6 +277,20 @@ impl Renumbering {
         &self.ids
     }
 
+    /// The same ids at the places of those below `known`, and behind these places those from `known` on.
+    pub fn excerpt(self, known: usize) -> (Self, Excerpt) {
+        let first_unknown = known.max(1);
+        let own = self.ids.iter().copied();
+        let excerpt = Excerpt::new(own.filter(|&id| (id as usize) < known).collect());
+        let place = |id: u32| match excerpt.place(id) {
+            Some(place) => place,
+            None => (excerpt.n() + id as usize - first_unknown) as u32,
+        };
+        let ids = self.ids.into_iter().map(place).collect();
+        let n = excerpt.n() + self.n - first_unknown;
+        (Self { ids, n }, excerpt)
+    }
+
     /// The examples with the new ids. Only sparse rows have names.
     ///
     /// # Errors
@@ -344,6 +368,11 @@ mod tests {
         };
         let all: [&[u32]; 3] = [&[2, 3], &[], &[0, 1, 2]];
         let own = vocabulary(&["x", "b"]);
+        // The order of the given names does not matter.
+        let given_otherwise = vocabulary(&["d", "c", "unused", "b", "a"]);
+        let otherwise: [&[u32]; 3] = [&[0, 1], &[], &[1, 3, 4]];
+        let (others, new) = own.joined_by(&given_otherwise, &rows(&otherwise));
+        assert_eq!((others.ids, new), (vec![3, 2, 5, 1, 4], vec![1, 0, 4]));
         let (together, new) = own.joined_by(&given, &rows(&all));
         assert_eq!(
             (together.ids.as_slice(), together.n()),

@@ -181,7 +181,8 @@ pub async fn read<T: Send + 'static>(
     }
     let mut frames = Frames::new(body);
     // A slow body holds neither a permit nor a thread before more than a small body has arrived.
-    let is_whole = frames.begin(length, effort).await?;
+    let is_streamed = matches!(effort, Effort::Streamed(_));
+    let is_whole = frames.begin(length, is_streamed).await?;
     let work = match effort {
         _ if !is_whole || coding != ContentCoding::Identity => None,
         Effort::AsItsBytes => return Ok((on_the_spot(app, parts, &mut frames, parse)?, None)),
@@ -228,6 +229,24 @@ pub async fn read<T: Send + 'static>(
     reading.disarm();
     fed?;
     parsed
+}
+
+/// Collects the beginning of a body of lines, which is read afterwards. Returns whether this is a whole small body that
+/// arrived at once and is not compressed.
+///
+/// # Errors
+/// An unknown content coding; a body that is too slow or cut off.
+pub async fn collect(parts: &Parts, body: &mut Body) -> Result<bool, Problem> {
+    let length = declared_length(&parts.headers).or(body.size_hint().exact());
+    let mut frames = Frames::new(std::mem::take(body));
+    let is_whole = frames.begin(length, true).await?;
+    if is_whole {
+        *body = frames.gathered().into();
+        return Ok(content_coding(&parts.headers)? == ContentCoding::Identity);
+    }
+    let begun = futures_util::stream::iter(frames.begun.into_iter().map(Ok));
+    *body = Body::from_stream(begun.chain(frames.stream));
+    Ok(false)
 }
 
 /// The counter of the caller, or one that nobody reads.
@@ -326,9 +345,9 @@ impl Frames {
         }
     }
 
-    /// Collects a body that may be small. Returns whether the body is small and complete.
-    async fn begin(&mut self, length: Option<u64>, effort: Effort) -> Result<bool, Problem> {
-        let is_streamed = matches!(effort, Effort::Streamed(_));
+    /// Collects a body that may be small, or what arrives of it at once if the answer may begin before its end
+    /// (`is_streamed`). Returns whether the body is small and complete.
+    async fn begin(&mut self, length: Option<u64>, is_streamed: bool) -> Result<bool, Problem> {
         match length {
             Some(length) if length > SMALL_BYTES_MAX => Ok(false),
             // A client that sends no length may wait for an answer to the first lines.

@@ -115,6 +115,14 @@ impl DataBody {
         returned
     }
 
+    /// Collects the beginning of the body: see [`body::collect`].
+    ///
+    /// # Errors
+    /// As for [`body::collect`].
+    pub async fn collect(&mut self) -> Result<bool, Problem> {
+        body::collect(&self.parts, &mut self.body).await
+    }
+
     /// Splits the request for a caller that reads the body differently.
     pub fn into_parts(self) -> (halfspace_formats::ParseLimits, Parts, Body) {
         (self.limits, self.parts, self.body)

@@ -20,6 +20,8 @@ pub struct ExamplesWork {
     pub n: Option<usize>,
     /// Words of work per example after parsing.
     pub words_each: u64,
+    /// Words of work per byte of the body after parsing, because an example may have any number of names.
+    pub words_a_byte: u64,
 }
 
 impl ExamplesWork {
@@ -29,6 +31,7 @@ impl ExamplesWork {
             format,
             n,
             words_each: 0,
+            words_a_byte: 0,
         }
     }
 
@@ -41,6 +44,7 @@ impl ExamplesWork {
             false => extent.features,
         };
         let each = unpacked.saturating_add(self.words_each);
-        extent.examples.saturating_mul(each)
+        let of_examples = extent.examples.saturating_mul(each);
+        of_examples.saturating_add(self.words_a_byte.saturating_mul(body.len() as u64))
     }
 }

@@ -60,9 +60,8 @@ pub async fn infer_model(
         return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     let effort = Effort::Brief(ExamplesWork {
-        format: body.format,
-        n: Some(model.predictor.n()),
         words_each: model.predictor.words_of_work(),
+        ..ExamplesWork::reading(body.format, Some(model.predictor.n()))
     });
     let checks = app.clone();
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());

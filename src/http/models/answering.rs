@@ -10,19 +10,20 @@ use std::ops::ControlFlow;
 use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{decide_each, unknown_features};
+use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
-use halfspace_formats::{Format, LineSteps, Options, Parsed, StoredExamples};
+use halfspace_formats::{Format, LineStep, LineSteps, Options, Parsed, StoredExamples};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::jobs::LoadedModel;
+use crate::jobs::{FittedExamples, LoadedModel, PresentSession, SessionOverNames};
 use crate::records::Dataset;
 
 use crate::http::computing::{interrupted, limit, limit_decisions};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::limits::Limits;
 use crate::http::models::answer_lines::{AnswerWriter, PIECE_BYTES};
-use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
+use crate::http::models::examples::{Origin, check, fit, fit_stored, misnamed, unread};
 use crate::http::models::predictions_text::{
     AskedScores, ClassTexts, PredictionsText, class_texts, push_line,
 };
@@ -120,13 +121,31 @@ impl Answering {
         let predictor = &self.model.predictor;
         let few = !self.is_document() && self.limits.answer_bytes_max < LINES_OF_SMALL_BODY;
         ExamplesWork {
-            format,
-            n: Some(predictor.n()),
             words_each: match few {
                 true => u64::MAX,
                 false => predictor.words_of_work(),
             },
+            ..ExamplesWork::reading(format, Some(predictor.n()))
         }
+    }
+
+    /// The bound of [`Self::work`] for a session over names. With what separates it from the next one, a name has about
+    /// four bytes.
+    pub fn work_by_names(&self, format: Format) -> ExamplesWork {
+        let classes = self.model.predictor.members().len() as u64;
+        ExamplesWork {
+            words_a_byte: classes.div_ceil(4),
+            ..self.work(format)
+        }
+    }
+
+    /// Predicts with another model of the same session from now on, for which further classes may have joined.
+    pub fn use_model(&mut self, model: LoadedModel) {
+        if model.names.classes != self.model.names.classes {
+            let classes = model.names.class_names();
+            self.destination.rename_classes(classes.as_deref());
+        }
+        self.model = model;
     }
 
     /// Predicts lines while they arrive. Runs in the blocking pool.
@@ -135,18 +154,56 @@ impl Answering {
     /// An invalid line, and the errors of [`Self::take`].
     pub fn take_lines(&mut self, reader: impl Read, options: Options) -> Result<(), Problem> {
         let mut steps = LineSteps::new(reader, options);
-        loop {
-            let predictor = &self.model.predictor;
-            let step = steps.next(|parsed| {
-                // A line of whole numbers between lines of real numbers counts as Boolean if read alone.
-                let is_alike = parsed.first_real.is_none() || !predictor.reads_bits();
-                is_alike && fit(&self.model, parsed, Origin::Whole).is_ok()
-            });
-            match step? {
-                None => return Ok(()),
-                Some(step) => self.take(&step.parsed, Origin::Line(step.last_line))?,
-            }
+        while let Some(step) = next_step(&mut steps, &self.model)? {
+            self.take(&step.parsed, Origin::Line(step.last_line))?;
         }
+        Ok(())
+    }
+
+    /// Predicts lines by a session while they arrive. Runs in the blocking pool under a permit, because it waits there
+    /// while the session learns.
+    ///
+    /// # Errors
+    /// An invalid line, the errors of [`Self::take_by`], and those of the session.
+    pub fn take_lines_by(
+        &mut self,
+        session: &SessionOverNames,
+        reader: impl Read,
+        options: Options,
+    ) -> Result<(), Problem> {
+        let mut steps = LineSteps::new(reader, options);
+        while let Some(step) = next_step(&mut steps, &session.nameless)? {
+            let present = Handle::current().block_on(session.present())?;
+            self.take_by(present, &step.parsed, Origin::Line(step.last_line))?;
+        }
+        Ok(())
+    }
+
+    /// Predicts examples by a session over names. Blocks only while the queue of answer lines is full.
+    ///
+    /// # Errors
+    /// As for [`Self::take`], and those of the session.
+    pub fn take_by(
+        &mut self,
+        present: PresentSession,
+        parsed: &Parsed,
+        whence: Origin,
+    ) -> Result<(), Problem> {
+        let Some(given) = &parsed.vocabulary else {
+            // Only names fit.
+            return self.take(parsed, whence);
+        };
+        let FittedExamples {
+            model,
+            data,
+            memory,
+        } = present.fit(given, &parsed.data)?;
+        self.use_model(model);
+        check(&self.model, &data, parsed, whence)?;
+        let taken = self.take_data(parsed, &data);
+        // The copy of the weights stays until then.
+        drop(memory);
+        taken
     }
 
     /// Predicts examples. Blocks only while the queue of answer lines is full.
@@ -155,6 +212,11 @@ impl Answering {
     /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has left.
     pub fn take(&mut self, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
         let data = fit(&self.model, parsed, whence)?;
+        self.take_data(parsed, &data)
+    }
+
+    /// Predicts examples that have the ids of the model.
+    fn take_data(&mut self, parsed: &Parsed, data: &Data) -> Result<(), Problem> {
         if let (PredictionSink::Document { document, .. }, Some(table)) =
             (&mut self.destination, &parsed.table)
         {
@@ -163,9 +225,9 @@ impl Answering {
         }
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
             let predictor = &self.model.predictor;
-            *timer = limit_decisions(&self.limits, &self.stop, predictor, &*data);
+            *timer = limit_decisions(&self.limits, &self.stop, predictor, data);
         }
-        match self.decide(&*data, parsed.zero_bit_value)? {
+        match self.decide(data, parsed.zero_bit_value)? {
             Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
             None => Ok(()),
         }
@@ -248,7 +310,32 @@ impl Answering {
     }
 }
 
+/// The next lines for a model.
+///
+/// # Errors
+/// An invalid line.
+pub fn next_step<R: Read>(
+    steps: &mut LineSteps<R>,
+    model: &LoadedModel,
+) -> Result<Option<LineStep>, Problem> {
+    let step = steps.next(|parsed| {
+        // A line of whole numbers between lines of real numbers counts as Boolean if read alone.
+        let is_alike = parsed.first_real.is_none() || !model.predictor.reads_bits();
+        is_alike && fit(model, parsed, Origin::Whole).is_ok()
+    });
+    Ok(step?)
+}
+
 impl PredictionSink {
+    /// Names the classes of the next predictions, which begin with those that had names before.
+    fn rename_classes(&mut self, names: Option<&[String]>) {
+        let texts = names.map(class_texts);
+        match self {
+            Self::Document { document, .. } => document.rename_classes(texts),
+            Self::Lines { classes, .. } => *classes = texts,
+        }
+    }
+
     /// `unseen` has the number of unknown names of each example, if features have names.
     fn push(&mut self, decisions: &[Decision], unseen: Option<&[u32]>) -> Result<(), Problem> {
         let unseen = |at: usize| unseen.map(|counts| counts[at]);

@@ -71,9 +71,8 @@ pub async fn evaluate_model(
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
     let options = query.data.resolve(&app, &owner).await?;
     let effort = Effort::Bounded(ExamplesWork {
-        format,
-        n: Some(n),
         words_each: model.predictor.words_of_work(),
+        ..ExamplesWork::reading(format, Some(n))
     });
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     let held = PendingEvaluation {

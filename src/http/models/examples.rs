@@ -133,6 +133,7 @@ pub fn options(
         }),
         n: (format.leaves_n_open() && !names.is_open()).then_some(n),
         open_vocabulary: names.is_open(),
+        names_as_they_come: purpose != ExamplesUse::Evaluate,
         known_first_index: names.first_index().or(Some(FirstIndex::One)),
         unlabelled,
         label_rule,
@@ -201,12 +202,23 @@ pub fn fit<'p>(
             Cow::Borrowed(&parsed.data)
         }
     };
-    let misfit = check_fit(&model.predictor, &*data, own.is_open()).err();
-    if let Some(misfit) = misfit {
-        return Err(unfit(misfit, parsed.first_real.as_ref(), whence));
-    }
+    check(model, &data, parsed, whence)?;
     own.check_features(&given).map_err(misnamed)?;
     Ok(data)
+}
+
+/// Checks that a model decides on examples that have its ids.
+///
+/// # Errors
+/// As for [`fit`].
+pub fn check(
+    model: &LoadedModel,
+    data: &Data,
+    parsed: &Parsed,
+    whence: Origin,
+) -> Result<(), Problem> {
+    let checked = check_fit(&model.predictor, data, model.names.is_open());
+    checked.map_err(|misfit| unfit(misfit, parsed.first_real.as_ref(), whence))
 }
 
 /// Compares the digest of a dataset, and then checks that a model accepts it.

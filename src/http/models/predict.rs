@@ -9,12 +9,12 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::run::CancelOnDrop;
-use halfspace_formats::{self, Format, Options, TableEncoding};
+use halfspace_formats::{self, Format, LineStep, LineSteps, Options, Parsed, TableEncoding};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::jobs::{JobsError, LoadedModel};
+use crate::jobs::{JobsError, LoadedModel, PredictingModel, SessionOverNames};
 use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
@@ -22,7 +22,7 @@ use crate::records::{ModelId, Owner};
 use crate::http::app_state::App;
 use crate::http::computing;
 use crate::http::models::answer_lines::answer_lines;
-use crate::http::models::answering::Answering;
+use crate::http::models::answering::{Answering, next_step};
 
 use crate::http::authenticator::Access;
 use crate::http::datasets::resolve::stored_examples;
@@ -31,6 +31,7 @@ use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problem
 use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::{self, DataOptions, DataParameters};
+use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, PathId, accepted, query_pairs};
 use crate::http::models::examples::{
     ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
@@ -162,10 +163,10 @@ pub async fn predict_model(
     request: Request,
 ) -> Result<Response, Problem> {
     let model = model_in_path(&app, &owner, id).await?;
-    answer(&app, &owner, model, request).await
+    answer(&app, &owner, PredictingModel::Loaded(model), request).await
 }
 
-/// Answers with the predictions of a model for the examples in the body, or in the dataset that the body names.
+/// Answers with the predictions for the examples in the body, or in the dataset that the body names.
 ///
 /// # Errors
 /// A body at fault, or examples that the model refuses. In an answer in lines, an error after the first line becomes
@@ -173,9 +174,13 @@ pub async fn predict_model(
 pub async fn answer(
     app: &App,
     owner: &Owner,
-    model: LoadedModel,
+    predicting: PredictingModel,
     request: Request,
 ) -> Result<Response, Problem> {
+    let (model, session) = match predicting {
+        PredictingModel::Loaded(model) => (model, None),
+        PredictingModel::Session(session) => (session.nameless.clone(), Some(Arc::new(session))),
+    };
     let body = DataBody::new(app, request)?;
     let offered = [Format::Json.media_type(), Format::Ndjson.media_type()];
     let media_type = match body.format {
@@ -194,6 +199,7 @@ pub async fn answer(
     let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),
+        session,
         options,
         asked: query.asked,
     };
@@ -210,6 +216,8 @@ pub async fn answer(
 struct PredictRequest {
     app: App,
     owner: Owner,
+    /// What predicts in place of the model, if features have names.
+    session: Option<Arc<SessionOverNames>>,
     options: Options,
     asked: AskedScores,
 }
@@ -263,6 +271,13 @@ impl PredictRequest {
         body: DataBody,
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
+        match &self.session {
+            Some(session) if format == Format::Ndjson => {
+                return self.predict_lines_by(session, answering, body).await;
+            }
+            Some(session) => return self.predict_by(session, answering, body).await,
+            None => {}
+        }
         let work = answering.work(format);
         let effort = match answering.is_document() {
             true => Effort::Brief(work),
@@ -291,6 +306,77 @@ impl PredictRequest {
         }
     }
 
+    /// Predicts the examples of a body, or of the dataset that it names, by a session over names.
+    async fn predict_by(
+        &self,
+        session: &SessionOverNames,
+        mut answering: Answering,
+        body: DataBody,
+    ) -> Result<Answering, Problem> {
+        let (format, options) = (body.format, self.options.clone());
+        let effort = Effort::Brief(answering.work_by_names(format));
+        let read = body.read_held(&self.app, effort, move |reader| {
+            let read = halfspace_formats::read(format, reader, &options)?;
+            examples(read, ExamplesUse::Predict)
+        });
+        match read.await? {
+            (RequestExamples::Stored(id, _), _) => {
+                answering.use_model(session.whole().await?);
+                self.predict_stored(answering, &id).await
+            }
+            (RequestExamples::Sent(parsed, _), _permit) => {
+                take_by(session, answering, parsed, Origin::Whole).await
+            }
+        }
+    }
+
+    /// Predicts lines by a session over names. Only a task of the runtime waits while the session learns, or a thread
+    /// with a permit, since the session learns on a thread of the same pool.
+    async fn predict_lines_by(
+        &self,
+        session: &Arc<SessionOverNames>,
+        mut answering: Answering,
+        mut body: DataBody,
+    ) -> Result<Answering, Problem> {
+        let (options, work) = (self.options.clone(), answering.work_by_names(body.format));
+        let session = Arc::clone(session);
+        if !body.collect().await? {
+            let effort = Effort::Streamed(ExamplesWork {
+                words_each: u64::MAX,
+                ..work
+            });
+            let read = body.read(&self.app, effort, move |reader| {
+                answering.take_lines_by(&session, reader, options)?;
+                Ok(answering)
+            });
+            return read.await;
+        }
+        let nameless = session.nameless.clone();
+        let read = body.read_held(&self.app, Effort::Brief(work), move |reader| {
+            let mut steps = LineSteps::new(reader, options);
+            let mut all = Vec::new();
+            let end = loop {
+                match next_step(&mut steps, &nameless) {
+                    Ok(Some(step)) => all.push(step),
+                    Ok(None) => break Ok(()),
+                    Err(problem) => break Err(problem),
+                }
+            };
+            Ok((all, end))
+        });
+        let ((steps, end), _permit) = read.await?;
+        for LineStep { parsed, last_line } in steps {
+            answering = take_by(
+                &session,
+                answering,
+                Box::new(parsed),
+                Origin::Line(last_line),
+            )
+            .await?;
+        }
+        end.map(|()| answering)
+    }
+
     /// Predicts the examples of a dataset while the dataset is read.
     async fn predict_stored(
         &self,
@@ -309,4 +395,19 @@ impl PredictRequest {
         });
         predicted.await
     }
+}
+
+/// Predicts examples by a session over names, once it does not learn.
+async fn take_by(
+    session: &SessionOverNames,
+    mut answering: Answering,
+    parsed: Box<Parsed>,
+    whence: Origin,
+) -> Result<Answering, Problem> {
+    let present = session.present().await?;
+    let taken = computing::begin(None, move || {
+        answering.take_by(present, &parsed, whence)?;
+        Ok(answering)
+    });
+    taken.await.unwrap_or_else(|_| Err(computing::defect()))
 }

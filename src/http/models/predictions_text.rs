@@ -167,6 +167,12 @@ impl PredictionsText {
         }
     }
 
+    /// Names the classes of the next predictions, which begin with those that had names before.
+    pub fn rename_classes(&mut self, names: Option<ClassTexts>) {
+        let text = self.classes.take().map(|(text, _)| text);
+        self.classes = names.map(|names| (text.unwrap_or_default(), names));
+    }
+
     /// Adds the encoding of the table that was read, if there is room for it.
     pub fn set_table(&mut self, table: String) {
         self.table = Some(table);

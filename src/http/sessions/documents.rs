@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::jobs::{INLINE_HYPOTHESIS_BYTES_MAX, is_shown_inline};
+use crate::jobs::{INLINE_HYPOTHESIS_BYTES_MAX, hypothesis_to_write, is_shown_inline};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::names::VocabularyKind;
 use crate::records::session::SessionRecord;
@@ -214,7 +214,7 @@ fn hypothesis(
     if names.vocabulary().is_some_and(|own| is_long(own)) {
         return None;
     }
-    let (names, predictor) = names.clone().in_order(session.predictor()?);
+    let (names, predictor) = names.clone().in_order(hypothesis_to_write(session).ok()??);
     let hypothesis = HypothesisDocument::from(&predictor);
     let features = || names.vocabulary().and_then(|_| names.feature_list());
     is_shown_inline(&hypothesis).then(|| (hypothesis, features()))

@@ -383,7 +383,8 @@ fn created_model(model: Model) -> Response {
 
 /// Predicts labels without learning.
 ///
-/// Formats, answers and limits are those of a prediction by a model. The session keeps its position.
+/// Formats, answers and limits are those of a prediction by a model. The session keeps its position. If it learns while
+/// lines of names arrive, later lines are predicted with what it has learnt by then.
 #[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), DataParameters, PredictParameters),
     request_body(

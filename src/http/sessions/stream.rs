@@ -35,21 +35,38 @@ const STEP_FEATURES_MAX: u64 = 1 << 20;
 /// millisecond.
 const READ_FEATURES_MAX: u64 = 1 << 16;
 
-/// A stream, the session that learns from it, and the answers.
+/// A stream, the session that learns from it, and the answers. While the session learns from some lines, the next ones
+/// are read.
 pub struct Feed {
-    app: App,
     access: Access,
-    writer: SessionWriter,
+    arriving: ArrivingLines,
+    learning: Learning,
+}
+
+/// The lines of a stream.
+struct ArrivingLines {
+    app: App,
     frames: BodyDataStream,
     /// Sends frames to the source of `portions`. `None` once the body has ended.
     to_source: Option<mpsc::Sender<Bytes>>,
     portions: NdjsonPortions<Decoder<ReceivedBytes>>,
     /// The memory of `portions`, between two steps that of a begun line.
     memory: Grant,
-    answers: Answers,
     step_lines: u64,
     /// Largest number of lines that are read at once.
     read_lines: u64,
+}
+
+/// The lines of one step, with their memory.
+struct Step {
+    portion: Portion,
+    _memory: Grant,
+}
+
+/// The session that learns, and its answers.
+struct Learning {
+    writer: SessionWriter,
+    answers: Answers,
     /// Position that the session must have. `None` before the first example of a request that accepts any
     /// position.
     position: Option<u64>,
@@ -77,25 +94,31 @@ impl Feed {
         let source = ReceivedBytes { receiver, current };
         let decoder = halfspace_formats::decoder(coding, source, &options.limits)?;
         let n = options.n.unwrap_or(1).max(1) as u64;
-        Ok(Self {
+        let arriving = ArrivingLines {
             app: app.clone(),
-            access,
-            writer,
             frames: body.into_data_stream(),
             to_source: Some(to_source),
             portions: NdjsonPortions::new(decoder, options)?,
             memory: app.memory().try_take(0)?,
-            answers,
             step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
             read_lines: (READ_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
+        };
+        let learning = Learning {
+            writer,
+            answers,
             position: None,
             stands: 0,
+        };
+        Ok(Self {
+            access,
+            arriving,
+            learning,
         })
     }
 
     /// Sets the current position of the session, and the one that the request expects, if any.
     pub fn at(mut self, position: Option<u64>, stands: u64) -> Self {
-        (self.position, self.stands) = (position, stands);
+        (self.learning.position, self.learning.stands) = (position, stands);
         self
     }
 
@@ -107,13 +130,13 @@ impl Feed {
             fed = self.feed() => fed,
             problem = access.ended() => Err(problem),
         };
-        let Self {
+        let Learning {
             writer,
             answers,
-            frames,
             stands,
             ..
-        } = self;
+        } = self.learning;
+        let frames = self.arriving.frames;
         drop(writer);
         if let Err(problem) = fed {
             answers.fail(problem.at_position_unless_told(stands), &occurrence);
@@ -124,28 +147,56 @@ impl Feed {
     }
 
     async fn feed(&mut self) -> Result<(), Problem> {
+        let Self {
+            arriving, learning, ..
+        } = self;
+        let mut step = None;
         loop {
-            let read = self.read_step().await;
-            if self.portions.lines() > SESSION_LINES_MAX {
+            let learnt = async {
+                match step.take() {
+                    Some(step) => learning.learn(step).await,
+                    None => Ok(()),
+                }
+            };
+            let (learnt, read) = tokio::join!(learnt, arriving.read_step());
+            learnt?;
+            if arriving.portions.lines() > SESSION_LINES_MAX {
                 let detail = format!(
                     "The stream has more lines than session_lines_max: {SESSION_LINES_MAX}. Send the others in \
                      another request."
                 );
                 return Err(Problem::new(Code::TOO_LARGE, detail));
             }
-            if let Some(portion) = self.portions.take()? {
-                self.learn(portion).await?;
-            }
-            self.memory.shrink_to(self.portions.line_bytes());
-            match read? {
-                Supply::More => {}
-                Supply::Pending => {
-                    let frame = self.frame().await?;
-                    self.supply(frame)?;
+            step = arriving.take_step()?;
+            match (read, &step) {
+                (Ok(Supply::More), _) | (Ok(Supply::Pending), Some(_)) => {}
+                (Ok(Supply::Pending), None) => {
+                    let frame = arriving.frame().await?;
+                    arriving.supply(frame)?;
                 }
-                Supply::End => return Ok(()),
+                (end, _) => {
+                    if let Some(last) = step {
+                        learning.learn(last).await?;
+                    }
+                    return end.map(drop);
+                }
             }
         }
+    }
+}
+
+impl ArrivingLines {
+    /// The lines that were read, if there are any.
+    fn take_step(&mut self) -> Result<Option<Step>, Problem> {
+        let Some(portion) = self.portions.take()? else {
+            self.memory.shrink_to(self.portions.line_bytes());
+            return Ok(None);
+        };
+        let rest = self.app.memory().try_take(self.portions.line_bytes())?;
+        Ok(Some(Step {
+            portion,
+            _memory: std::mem::replace(&mut self.memory, rest),
+        }))
     }
 
     /// Reads the lines of one step, or the lines that have arrived.
@@ -208,9 +259,11 @@ impl Feed {
         }
         Ok(())
     }
+}
 
-    async fn learn(&mut self, portion: Portion) -> Result<(), Problem> {
-        let Portion { parsed, lines } = portion;
+impl Learning {
+    async fn learn(&mut self, step: Step) -> Result<(), Problem> {
+        let Portion { parsed, lines } = step.portion;
         let when_not_all = WhenNotAll::LearnFirst;
         let learnt = self.writer.learn(parsed, self.position, when_not_all);
         let mut learnt = learnt

@@ -13,8 +13,7 @@ use halfspace_formats::{RowsKind, Vocabulary};
 
 use crate::records::Lineage;
 use crate::records::session::{
-    LogEntry, SentDigest, SessionRecord, SessionSpec, StoredSession, pack, push_part, take_part,
-    unpack,
+    SentDigest, SessionRecord, SessionSpec, StoredSession, pack, push_part, take_part, unpack,
 };
 use crate::records::train::TrainSpec;
 
@@ -52,7 +51,7 @@ impl Live {
         self.record.spec.names.is_open() && self.session.end().is_some()
     }
 
-    /// The entry that stores the first `rows` examples of `data`, which the session has just learnt. `sent` is the
+    /// The bytes that store the first `rows` examples of `data`, which the session has just learnt. `sent` is the
     /// digest of all data of the request, and `first_new` the first id of a name that they brought.
     pub(crate) fn log_entry(
         &mut self,
@@ -60,7 +59,7 @@ impl Live {
         rows: usize,
         sent: Option<SentDigest>,
         first_new: usize,
-    ) -> LogEntry {
+    ) -> Vec<u8> {
         let names = self.record.spec.names.vocabulary();
         let names = names.map(|own| own.bytes_from(first_new));
         let packed = pack(data, rows, sent.as_ref(), names.as_deref());
@@ -69,12 +68,19 @@ impl Live {
         }
         self.log_examples += rows as u64;
         self.log_bytes += packed.len();
+        packed
+    }
+
+    /// Whether a snapshot should replace the log.
+    pub(crate) fn is_snapshot_due(&self) -> bool {
         let is_long = self.log_examples >= LOG_EXAMPLES_MAX || self.log_bytes >= LOG_BYTES_MAX;
         let is_worth_it = 4 * self.log_bytes >= self.snapshot_bytes
             || self.log_examples >= LOG_EXAMPLES_IN_ANY_CASE;
-        if !(is_long && is_worth_it) || self.must_be_restored() {
-            return LogEntry::Examples(packed);
-        }
+        is_long && is_worth_it && !self.must_be_restored()
+    }
+
+    /// The present state, from which a new log begins.
+    pub(crate) fn snapshot(&mut self) -> Vec<u8> {
         let names = self.record.spec.names.vocabulary();
         let mut snapshot = Vec::new();
         push_part(&mut snapshot, json_text(&self.lineage).as_bytes());
@@ -84,7 +90,7 @@ impl Live {
         snapshot.extend(self.session.snapshot());
         (self.log_examples, self.log_bytes) = (0, 0);
         self.snapshot_bytes = snapshot.len();
-        LogEntry::Snapshot(snapshot)
+        snapshot
     }
 }
 

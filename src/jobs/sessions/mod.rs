@@ -7,8 +7,10 @@
 
 mod computing;
 pub(super) mod error;
+pub(super) mod hypotheses;
 mod journal;
 mod live;
+pub(super) mod predicting;
 mod slots;
 pub(super) mod writer;
 
@@ -16,7 +18,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::session::Session;
-use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::memory::{Grant, MemoryBudget, NoMemory};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
@@ -31,13 +32,13 @@ use crate::storage::{Store, StoreError};
 use super::config::JobsConfig;
 use super::ids::Ids;
 use super::json_text::json_text;
-use super::models::loaded::LoadedModel;
 use super::tasks::error::ResolveError;
-use super::tasks::memory_bound;
 use computing::Computing;
 use error::SessionError;
+use hypotheses::{hypothesis_to_write, telling};
 use journal::Journal;
 use live::{Interrupted, Live, plan, revived};
+
 use slots::{Slot, Slots};
 
 /// A session leaves memory after this time without use.
@@ -46,23 +47,9 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Memory that a session takes when it is loaded.
 const SESSION_BYTES: u64 = 64 << 10;
 
-/// Memory for a copy of the session's hypothesis and for the documents of the hypothesis.
+/// Memory for a copy of the session's hypothesis, in another order.
 fn look_bytes(live: &Live) -> u64 {
-    let predictor = live.session.predictor();
-    let document = predictor.map_or(0, |predictor| memory_bound::document(&predictor));
-    SESSION_BYTES + 2 * live.memory.bytes() + 4 * document
-}
-
-/// The present hypothesis, which tells classes apart.
-fn predictor(session: &Session) -> Result<Predictor, SessionError> {
-    let predictor = session.predictor();
-    let classes = predictor
-        .as_ref()
-        .map_or(0, |predictor| predictor.members().len());
-    let is_open = session.plan().task.open;
-    predictor
-        .filter(|_| !is_open || classes > 2)
-        .ok_or(SessionError::FewClasses { classes })
+    SESSION_BYTES + 2 * live.memory.bytes()
 }
 
 /// The sessions of a process.
@@ -171,7 +158,16 @@ impl Sessions {
         look: impl FnOnce(&Live) -> T + Send + 'static,
     ) -> Result<T, SessionError> {
         let slot = self.slots.slot(id);
-        let mut place = self.fresh(&slot, owner, id).await?;
+        let place = self.fresh(&slot, owner, id).await?;
+        self.look_in(place, look).await
+    }
+
+    /// Calls `look` on a session in memory.
+    async fn look_in<T: Send + 'static>(
+        &self,
+        mut place: OwnedMutexGuard<Option<Live>>,
+        look: impl FnOnce(&Live) -> T + Send + 'static,
+    ) -> Result<T, SessionError> {
         let live = place.take().ok_or(SessionError::Broken)?;
         let memory = self.memory_of_session()?;
         let looked = self.computing.compute(&memory, move |memory, _| {
@@ -205,7 +201,8 @@ impl Sessions {
                 ..
             } = live;
             let names = record.spec.names.clone();
-            let (names, predictor) = names.in_order(predictor(session)?);
+            let predictor = telling(session, hypothesis_to_write(session)?)?;
+            let (names, predictor) = names.in_order(predictor);
             let hypothesis = HypothesisDocument::from(&predictor);
             let counts = session.counts();
             let document = ModelDocument {
@@ -244,19 +241,6 @@ impl Sessions {
         let made: Model = made.await??;
         self.store.insert(&made, key).await?;
         Ok(made)
-    }
-
-    /// The present hypothesis of the owner's session, with the names and the encoding of the session.
-    ///
-    /// # Errors
-    /// As for [`Self::look`].
-    pub async fn model(&self, owner: &Owner, id: SessionId) -> Result<LoadedModel, SessionError> {
-        let look = |record: &SessionRecord, session: &Session| {
-            let names = record.spec.names.clone();
-            let model = predictor(session)?.into();
-            Ok(LoadedModel { names, ..model })
-        };
-        self.look(owner, id, look).await?
     }
 
     /// Deletes the owner's session.

@@ -12,7 +12,9 @@ use halfspace_formats::{CLASSES_MAX, Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
-use crate::records::session::{LogEntry, SessionAppend, SessionTally, check_entries, check_names};
+use crate::records::session::{
+    LogEntry, SentDigest, SessionAppend, SessionTally, check_entries, check_names,
+};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
@@ -131,6 +133,12 @@ impl SessionWriter {
             match self.learn_once(&mut place, &parsed, when_not_all).await? {
                 Ok(learnt) => {
                     self.has_learnt = true;
+                    let snapshot = self.due_snapshot(&mut place).await;
+                    // Others look at the session while the snapshot is written.
+                    drop(place);
+                    if let Some(snapshot) = snapshot {
+                        self.keep(snapshot).await;
+                    }
                     return Ok(learnt);
                 }
                 // The position comes from the stored session, whose digest is compared.
@@ -144,6 +152,35 @@ impl SessionWriter {
             }
         }
         Err(SessionError::Busy)
+    }
+
+    /// The snapshot that replaces the log of the stored session, if one is due.
+    async fn due_snapshot(&self, place: &mut Option<Live>) -> Option<SessionAppend> {
+        let mut live = place.take_if(|live| live.is_snapshot_due())?;
+        let memory = live.memory.clone();
+        let computing = &self.sessions.computing;
+        let written = computing.compute(&memory, move |memory, _| {
+            let snapshot = memory.within(|| live.snapshot());
+            (live, snapshot)
+        });
+        // Without memory the session leaves, and its log is learnt again at the next use.
+        let (live, snapshot) = written.await.ok()?;
+        let (position, tally) = (live.position(), live.record.tally.clone());
+        *place = Some(live);
+        Some(SessionAppend {
+            id: self.id,
+            position,
+            tally,
+            entry: LogEntry::Snapshot(snapshot),
+        })
+    }
+
+    /// Stores a snapshot of the stored state. If this fails, the log stays, which has the same examples.
+    async fn keep(&self, snapshot: SessionAppend) {
+        let owner = self.owner.clone();
+        if let Err(error) = self.sessions.journal.append(owner, snapshot).await {
+            tracing::warn!(%error, session = %self.id, "a snapshot was not stored");
+        }
     }
 
     /// Learns in memory and then appends to the store. Fails with [`Elsewhere`] if another process has appended
@@ -196,7 +233,7 @@ impl SessionWriter {
             id: self.id,
             position,
             tally: tally.clone(),
-            entry,
+            entry: LogEntry::Examples(entry),
         };
         let (owner, journal) = (self.owner.clone(), &self.sessions.journal);
         match journal.append(owner, append).await? {
@@ -317,7 +354,7 @@ fn learn_in_memory(
     when_not_all: WhenNotAll,
     is_digested: bool,
     run: &Run,
-) -> Result<(Learnt, LogEntry), NotLearnt> {
+) -> Result<(Learnt, Vec<u8>), NotLearnt> {
     let position = live.position();
     let (named, classes) = named(live, parsed).map_err(NotLearnt::Unfit)?;
     let numbered = numbered(live, parsed, &named, classes.as_ref())?;
@@ -350,8 +387,10 @@ fn learn_in_memory(
     }
     // A data set of one example is not worth 32 bytes. The steps of a stream are parts of data, at bounds that the
     // network gives, so their digests would recognise nothing.
-    let sent = (is_digested && data.examples() > 1)
-        .then(|| digest(&named, classes.as_ref(), parsed.vocabulary.as_deref()));
+    let sent = match is_digested && data.examples() > 1 {
+        true => Some(sent_digest(&named, classes.as_ref(), parsed)?),
+        false => None,
+    };
     let learnt_codes = occurring(&data.rows(0..last));
     join_classes(live, classes, &learnt_codes);
     let first_new = join_names(live, parsed, new);
@@ -363,6 +402,20 @@ fn learn_in_memory(
         classes: live.record.class_names(),
     };
     Ok((learnt, entry))
+}
+
+/// The digest of the examples, whatever the order of their names.
+fn sent_digest(
+    named: &Data,
+    classes: Option<&Classes>,
+    parsed: &Parsed,
+) -> Result<SentDigest, NotLearnt> {
+    let Some(names) = &parsed.vocabulary else {
+        return Ok(digest(named, classes, None));
+    };
+    let (sorted, places) = names.sorted();
+    let data = places.of(named).map_err(|_| NotLearnt::Interrupted)?;
+    Ok(digest(&data, classes, Some(&sorted)))
 }
 
 /// Lets the classes of the learnt examples join, of which `occurs` tells the codes, but not those of other examples.

@@ -467,7 +467,8 @@ class Operations:
     def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, vocabulary: Literal["auto", "open"] | None = None, first_index: Literal["auto", "0", "1"] | None = None, scores: str | None = None) -> types.Predictions:
         """Predicts labels without learning.
 
-        Formats, answers and limits are those of a prediction by a model. The session keeps its position.
+        Formats, answers and limits are those of a prediction by a model. The session keeps its position. If it
+        learns while lines of names arrive, later lines are predicted with what it has learnt by then.
         """
         return self._send(Call("POST", f"/v1/sessions/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "vocabulary": vocabulary, "first_index": first_index, "scores": scores}, body=body), types.Predictions)
 
@@ -1082,7 +1083,8 @@ class AsyncOperations:
     async def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, missing_values: str | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "|", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, vocabulary: Literal["auto", "open"] | None = None, first_index: Literal["auto", "0", "1"] | None = None, scores: str | None = None) -> types.Predictions:
         """Predicts labels without learning.
 
-        Formats, answers and limits are those of a prediction by a model. The session keeps its position.
+        Formats, answers and limits are those of a prediction by a model. The session keeps its position. If it
+        learns while lines of names arrive, later lines are predicted with what it has learnt by then.
         """
         return await self._send(Call("POST", f"/v1/sessions/{segment(id)}/predict", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "vocabulary": vocabulary, "first_index": first_index, "scores": scores}, body=body), types.Predictions)
 

@@ -11,11 +11,12 @@ use super::column_groups::{
     GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut, change,
     parts_of,
 };
+use super::excerpt::Excerpt;
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
 use super::scalar;
 use super::sparse::SparseBlock;
-use super::vector::words_for;
+use super::vector::{WORD_BITS, ones_of, words_for};
 use super::weights::{add_selected, listed_sum, selected_sum};
 
 /// The most columns for which a sum of 16-bit weights fits 32 bits.
@@ -93,6 +94,48 @@ impl IntegerColumn {
             Some(_) => Cells::Wide { weights, offset: 0 },
         };
         Self { n, total, cells }
+    }
+
+    /// A column of these weights for sparse rows, which lets more of them be stored in 16 bits than packed rows do.
+    pub fn listed(weights: Vec<i64>) -> Self {
+        let mut column = Self::new(weights);
+        if let Cells::Wide { weights, .. } = &column.cells {
+            let small = weights.iter().map(|&weight| i16::try_from(weight).ok());
+            if let Some(weights) = small.collect() {
+                column.cells = Cells::Listed {
+                    weights,
+                    offset: 0,
+                    headroom: 0,
+                };
+            }
+        }
+        column
+    }
+
+    /// The weights of an excerpt of the columns, which has the sums of these columns in the unsigned reading.
+    #[must_use]
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Self {
+        let n = excerpt.n();
+        let listed = |weights: Vec<i16>, offset| Self {
+            n,
+            total: weights
+                .iter()
+                .map(|&weight| i64::from(weight) + offset)
+                .sum(),
+            cells: Cells::Listed {
+                weights,
+                offset,
+                headroom: 0,
+            },
+        };
+        match &self.cells {
+            Cells::Zeros => Self::new(vec![0; n]),
+            Cells::Narrow { groups, .. } => listed(excerpt.of(0, |j| *cell(groups, j)), 0),
+            Cells::Listed {
+                weights, offset, ..
+            } => listed(excerpt.of(0, |j| weights[j]), *offset),
+            Cells::Wide { weights, offset } => Self::new(excerpt.of(0, |j| weights[j] + offset)),
+        }
     }
 
     /// The number of weights.
@@ -191,7 +234,18 @@ impl IntegerColumn {
             }
             Cells::Narrow { groups, .. } => selected_narrow(groups, row),
             // Rows of a run have one layout, so such a row is rare.
-            Cells::Listed { .. } => selected_sum(&self.weights(), row),
+            Cells::Listed {
+                weights, offset, ..
+            } => {
+                let words = row.iter().enumerate();
+                let ones = words.flat_map(|(at, &word)| {
+                    ones_of(word).map(move |one| weights[at * WORD_BITS + one])
+                });
+                let (sum, count) = ones.fold((0, 0), |(sum, count), weight| {
+                    (sum + i64::from(weight), count + 1)
+                });
+                sum + offset * count
+            }
         };
         step.score(selected, self.total)
     }
@@ -636,6 +690,46 @@ mod tests {
             let (end, mistaken, _) = learnt[0].0;
             let is_full = u64::from(mistaken.count_ones()) == mistakes_max;
             prop_assert!(end == rows.len() || is_full && mistaken >> (end - 1) == 1);
+        }
+    }
+
+    /// More weights than are narrow for packed rows.
+    #[test]
+    fn listed_weights_decide_and_learn_as_wide_ones() {
+        let n = NARROW_COLUMNS_MAX + 100;
+        for largest in [40, i64::from(i16::MAX), i64::from(i16::MAX) + 1] {
+            let mut weights: Vec<i64> = (0..n as i64).map(|j| j % 7 - 3).collect();
+            weights[n - 1] = largest;
+            let mut listed = IntegerColumn::listed(weights.clone());
+            assert_eq!(
+                matches!(listed.cells, Cells::Listed { .. }),
+                largest <= i16::MAX.into()
+            );
+            let mut wide = IntegerColumn::new(weights);
+            let mut row = vec![0; words_for(n)];
+            let ids = [0, 3, 64, NARROW_COLUMNS_MAX as u32, n as u32 - 1];
+            for id in ids.map(|id| id as usize) {
+                row[id / WORD_BITS] |= 1 << (id % WORD_BITS);
+            }
+            for is_signed in [false, true] {
+                let step = IntegerStep {
+                    is_signed,
+                    bias: Some(2),
+                    amount: 1,
+                    positives: 0,
+                };
+                assert_eq!(listed.score(&row, step), wide.score(&row, step));
+                assert_eq!(
+                    listed.sparse_score(&ids, step),
+                    wide.sparse_score(&ids, step)
+                );
+                listed.add_sparse(&ids, 1, is_signed);
+                wide.add_sparse(&ids, 1, is_signed);
+                assert_eq!(listed, wide);
+            }
+            listed.add(&row, 5, true);
+            wide.add(&row, 5, true);
+            assert_eq!(listed, wide);
         }
     }
 

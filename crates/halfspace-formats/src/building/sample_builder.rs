@@ -86,7 +86,15 @@ impl SampleBuilder {
         let mut rest = rest.of_kind(rules.kind)?;
         (rest.rules.zero_seen, rest.rules.minus_seen) = (rules.zero_seen, rules.minus_seen);
         rest.names.clone_from(&self.names);
-        rest.of_vocabulary(self.named.is_some())
+        let mut rest = rest.of_vocabulary(self.named.is_some())?;
+        if self
+            .named
+            .as_ref()
+            .is_some_and(|named| !named.sorts_names())
+        {
+            rest.keep_names_as_they_come();
+        }
+        Ok(rest)
     }
 
     /// Adds the next value of a dense row. Returns whether the value made the data real.

@@ -72,6 +72,8 @@ struct NamedRow {
     zeros: Vec<String>,
     /// Whether the request says that features have names, so that no example needs one.
     are_stated: bool,
+    /// Whether the names keep the order in which they came.
+    are_as_they_come: bool,
 }
 
 impl SparseBuilder {
@@ -168,6 +170,20 @@ impl SparseBuilder {
             n_max: limits.names_max,
             ..Self::new(limits, None, kind, spool)?
         })
+    }
+
+    /// Lets the names keep the order in which they come. Otherwise [`Self::finish`] sorts them.
+    pub(crate) fn keep_names_as_they_come(&mut self) {
+        if let Some(names) = &mut self.names {
+            names.are_as_they_come = true;
+        }
+    }
+
+    /// Whether the names will have the order of their bytes.
+    pub(crate) fn sorts_names(&self) -> bool {
+        self.names
+            .as_ref()
+            .is_none_or(|names| !names.are_as_they_come)
     }
 
     /// Adds the feature of a name to the row of a builder of names. Returns whether the value made the data real.
@@ -418,8 +434,15 @@ impl SparseBuilder {
             // So many features are active that the rows are kept in their dense form.
             self.rules.limits.check_n(shape.n)?;
         }
-        let names = self.names.take().map(|names| names.vocabulary.sorted());
+        let names = self.names.take().map(|names| match names.are_as_they_come {
+            true => (names.vocabulary, None),
+            false => {
+                let (vocabulary, places) = names.vocabulary.sorted();
+                (vocabulary, Some(places))
+            }
+        });
         let (vocabulary, places) = names.unzip();
+        let places = places.flatten();
         let finished = |rules: SampleRules, data| Parsed {
             vocabulary: vocabulary.map(Arc::new),
             ..rules.parsed(data, 0.0)

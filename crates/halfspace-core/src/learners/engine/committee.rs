@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bits::Excerpt;
 use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::member::{Joining, Member, member};
 use crate::learners::engine::random::Generator;
@@ -320,6 +321,14 @@ impl Rule for Committee {
 
     fn last(&self) -> Predictor {
         self.hypotheses(|rule| rule.last())
+    }
+
+    fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        let members = self.members.iter().map(|member| member.rule.as_ref());
+        let all = members.chain(self.missing());
+        let all = all.map(|rule| rule.excerpt(excerpt).map(Predictor::into_members));
+        let all: Vec<Vec<Hypothesis>> = all.collect::<Option<_>>()?;
+        Some(Predictor::Committee(all.into_iter().flatten().collect()))
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

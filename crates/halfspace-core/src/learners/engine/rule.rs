@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use crate::bits::Excerpt;
 use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::decision::Decision;
 use crate::learners::engine::bound::{Bound, MemberOutcome};
@@ -114,6 +115,12 @@ pub trait Rule: Send {
     /// The hypothesis that makes the mistakes, if the learner answers with another.
     fn last(&self) -> Predictor {
         self.predictor()
+    }
+
+    /// What [`Self::predictor`] decides with on examples that have no features but those of an excerpt, at their places
+    /// there. The time depends on the excerpt and not on the number of features. None if features have no names.
+    fn excerpt(&self, _: &Excerpt) -> Option<Predictor> {
+        None
     }
 
     /// Writes the state of a session, or of a training that resumes elsewhere, without anything that follows from the

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use crate::bits::Excerpt;
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::check::{check_data, check_multiclass, check_names};
 use crate::learners::engine::input::{Input, TaskError};
@@ -375,6 +376,13 @@ impl Session {
     pub fn predictor(&self) -> Option<Predictor> {
         let predictor = self.rule.predictor();
         (!predictor.members().is_empty()).then_some(predictor)
+    }
+
+    /// The present hypothesis for examples that have no names but those of an excerpt, see [`Rule::excerpt`]. None if
+    /// features have no names, and before the first example of open classes.
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        let predictor = self.rule.excerpt(excerpt);
+        predictor.filter(|own| self.plan.task.names && !own.members().is_empty())
     }
 
     /// The hypothesis that predicts the next example before it is learnt. Only an average differs from

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use num_bigint::{BigInt, BigUint};
 
-use crate::bits::{BLOCK_ROWS, BitMatrix, words_for};
+use crate::bits::{BLOCK_ROWS, BitMatrix, Excerpt, words_for};
 use crate::memory::{self, NoMemory};
 
 use crate::learners::arithmetic::wide::Wide;
@@ -145,6 +145,25 @@ impl KernelExpansion {
                 .ok()?;
         }
         Some(other)
+    }
+
+    /// The list for an excerpt of the features, which decides alike on examples without others. None unless the support
+    /// vectors are listed, or if the kernel cannot have so many places.
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Option<Self> {
+        let (conjunctions, max_literals) = (self.kernel.conjunctions(), self.kernel.max_literals());
+        let support = match &self.support {
+            Support::Listed(own) => Support::Listed(own.excerpt(excerpt)),
+            Support::Packed(rows) if rows.rows() == 0 => {
+                Support::Packed(BitMatrix::new(excerpt.n()))
+            }
+            Support::Packed(_) => return None,
+        };
+        Some(Self {
+            kernel: Kernel::new(excerpt.n(), conjunctions, max_literals).ok()?,
+            support,
+            positives: self.positives.clone(),
+            ..*self
+        })
     }
 
     /// Bytes that the expansion may grow to with `vectors` support vectors. `ones` is the average number of active

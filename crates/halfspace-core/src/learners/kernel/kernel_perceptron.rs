@@ -46,6 +46,7 @@
 
 use std::ops::Range;
 
+use crate::bits::Excerpt;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::decision::{Decision, Score};
 use crate::learners::drift::directed_drift::read_weights;
@@ -213,6 +214,10 @@ impl Rule for KernelPerceptron {
 
     fn predictor(&self) -> Predictor {
         Hypothesis::Kernel(self.expansion.clone()).into()
+    }
+
+    fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        Some(Hypothesis::Kernel(self.expansion.excerpt(excerpt)?).into())
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

@@ -39,6 +39,7 @@ use std::ops::Range;
 
 use num_bigint::BigUint;
 
+use crate::bits::Excerpt;
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
 use crate::learners::arithmetic::unit::Unit;
@@ -242,6 +243,10 @@ impl Rule for KernelWinnow {
 
     fn predictor(&self) -> Predictor {
         Hypothesis::KernelWinnow(self.weights.without_cancelled()).into()
+    }
+
+    fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        Some(Hypothesis::KernelWinnow(self.weights.excerpt(excerpt)).into())
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use crate::bits::Excerpt;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::decision::Decision;
@@ -190,6 +191,30 @@ impl KernelWinnowWeights {
             let added = weights.add(active, *net);
             added.expect("a part of a support that is within its bounds");
         }
+        weights
+    }
+
+    /// The weights of the conjunctions of the features of an excerpt, which decide alike on examples without others.
+    #[must_use]
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Self {
+        let mut weights = Self::new(self.base, self.theta.clone(), self.n, self.active_max);
+        let having = excerpt.places().iter();
+        let having = having.filter_map(|(feature, _)| self.having.get(feature));
+        let mut places: Vec<u32> = having.flat_map(|own| &own.places).copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            let SupportExample { active, net } = &self.support[place as usize];
+            if *net == 0 {
+                continue;
+            }
+            let active = active.iter().filter_map(|&feature| excerpt.place(feature));
+            let mut active: Vec<u32> = active.collect();
+            active.sort_unstable();
+            let added = weights.add(&active, *net);
+            added.expect("fewer features, and sums of no more promotions and demotions");
+        }
+        weights.n = excerpt.n();
         weights
     }
 

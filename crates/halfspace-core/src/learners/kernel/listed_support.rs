@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 
 use hashbrown::HashMap;
 
-use crate::bits::{BLOCK_ROWS, SparseMatrix, SparseRow};
+use crate::bits::{BLOCK_ROWS, Excerpt, SparseMatrix, SparseRow};
 
 use crate::learners::engine::run::StopFlag;
 
@@ -45,6 +45,26 @@ impl ListedSupport {
     /// Adds features up to `n` features, which are 0 in all support vectors.
     pub(super) fn grow(&mut self, n: usize) {
         self.rows.grow(n);
+    }
+
+    /// The vectors with the features of an excerpt alone, at their places there.
+    pub(super) fn excerpt(&self, excerpt: &Excerpt) -> Self {
+        let mut ones = Vec::new();
+        for &(feature, place) in excerpt.places() {
+            let having = self.having.get(&feature).into_iter().flatten();
+            ones.extend(having.map(|&vector| (vector, place)));
+        }
+        ones.sort_unstable();
+        let (mut support, mut rest) = (Self::new(excerpt.n()), ones.as_slice());
+        let mut row = Vec::new();
+        for vector in 0..self.rows.rows() as u32 {
+            let own = rest.partition_point(|&(other, _)| other == vector);
+            row.clear();
+            row.extend(rest[..own].iter().map(|&(_, place)| place));
+            rest = &rest[own..];
+            support.push(&row);
+        }
+        support
     }
 
     /// Adds a support vector, given by the places of its ones.

@@ -50,7 +50,7 @@
 
 use std::ops::Range;
 
-use crate::bits::{BLOCK_ROWS, ones_of};
+use crate::bits::{BLOCK_ROWS, Excerpt, ones_of};
 
 use crate::learners::arithmetic::unit::{INTEGER_WEIGHT_MAX, Unit};
 use crate::learners::decision::Decision;
@@ -140,10 +140,11 @@ impl AveragedPerceptron {
         own
     }
 
-    /// The mean of the weights after each example. The mean of integer weights is their whole sum in a smaller unit.
-    fn mean(&self) -> Hypothesis {
-        let (last, unit) = (self.perceptron.weights(), self.perceptron.unit());
-        Hypothesis::Linear(match (last, &self.early, self.presented) {
+    /// The mean of the weights after each example, from the last ones and the sum of the updates. The mean of integer
+    /// weights is their whole sum in a smaller unit.
+    fn mean(&self, last: &LinearWeights, early: &LinearWeights) -> Hypothesis {
+        let unit = self.perceptron.unit();
+        Hypothesis::Linear(match (last, early, self.presented) {
             (last, _, 0) => last.clone().of_unit(unit),
             (LinearWeights::Integer(last), LinearWeights::Integer(early), presented) => {
                 let mut weights = sums(last, early, presented);
@@ -245,7 +246,12 @@ impl Rule for AveragedPerceptron {
     }
 
     fn predictor(&self) -> Predictor {
-        self.mean().into()
+        self.mean(self.perceptron.weights(), &self.early).into()
+    }
+
+    fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        let last = self.perceptron.weights().excerpt(excerpt);
+        Some(self.mean(&last, &self.early.excerpt(excerpt)).into())
     }
 
     fn last(&self) -> Predictor {

@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use crate::bits::{self, BitVector, IntegerColumn, IntegerStep, RealColumn, RealStep, SparseRow};
+use crate::bits::{
+    self, BitVector, Excerpt, IntegerColumn, IntegerStep, RealColumn, RealStep, SparseRow,
+};
 
 use crate::learners::arithmetic::unit::{INTEGER_WEIGHT_MAX, Unit};
 use crate::learners::decision::Decision;
@@ -16,6 +18,7 @@ use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::sample::block::{Block, BlockFeatures};
 
 pub use crate::learners::linear::reading::Reading;
+use crate::learners::linear::reading::row_values;
 
 /// The limit that updates of real weights may reach.
 pub const OUT_OF_RANGE: &str = "real weights must stay in the range of f64";
@@ -201,37 +204,6 @@ impl RealWeights {
     }
 }
 
-/// A row as values: the values of a real row, or the bits in the reading.
-fn row_values<'a>(
-    reading: Option<Reading>,
-    block: &Block<'a>,
-    row: usize,
-    scratch: &'a mut Vec<f64>,
-) -> &'a [f64] {
-    match block.features {
-        BlockFeatures::Real { n, values } => &values[row * n..(row + 1) * n],
-        BlockFeatures::Sparse(rows) => {
-            // Only a signed reading comes here, where a feature that is not active counts as -1.
-            scratch.clear();
-            scratch.resize(rows.n().next_multiple_of(bits::REAL_LANES), -1.0);
-            rows.row(row)
-                .ids
-                .iter()
-                .for_each(|&id| scratch[id as usize] = 1.0);
-            scratch
-        }
-        BlockFeatures::Boolean(bits) => {
-            let reading = reading.unwrap_or(Reading::Signed);
-            scratch.clear();
-            for word in 0..bits.words_per_row() {
-                let word = bits.word(word, row);
-                scratch.extend((0..bits::WORD_BITS).map(|j| reading.value(word >> j & 1 == 1)));
-            }
-            scratch
-        }
-    }
-}
-
 impl LinearWeights {
     /// Features per example.
     pub fn n(&self) -> usize {
@@ -255,13 +227,34 @@ impl LinearWeights {
     /// The same weights among `n`: see [`bits::renumbered`].
     #[must_use]
     pub fn renumbered(&self, ids: &[u32], n: usize) -> Self {
+        self.with(
+            |own| IntegerColumn::new(bits::renumbered(&own.weights(), ids, n)),
+            |own| bits::renumbered(own, ids, n),
+        )
+    }
+
+    /// The weights of an excerpt of the features, which decide alike on examples without others unless the reading is
+    /// signed.
+    #[must_use]
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Self {
+        self.with(
+            |own| own.excerpt(excerpt),
+            |own| excerpt.of(0.0, |j| own[j]),
+        )
+    }
+
+    fn with(
+        &self,
+        integers: impl FnOnce(&IntegerColumn) -> IntegerColumn,
+        reals: impl FnOnce(&[f64]) -> Vec<f64>,
+    ) -> Self {
         match self {
             Self::Integer(own) => Self::Integer(IntegerWeights {
-                weights: IntegerColumn::new(bits::renumbered(&own.weights(), ids, n)),
+                weights: integers(&own.weights),
                 ..*own
             }),
             Self::Real(own) => Self::Real(RealWeights {
-                weights: RealColumn::new(bits::renumbered(own.weights(), ids, n)),
+                weights: RealColumn::new(reals(own.weights())),
                 ..*own
             }),
         }
@@ -271,8 +264,8 @@ impl LinearWeights {
     pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
         match self {
             Self::Integer(own) => {
-                let numbers = own.weights().into_iter().chain(own.bias);
-                snapshot.numbers(numbers.map(|weight| weight.cast_unsigned()));
+                let weights = own.weights().into_iter().chain(own.bias);
+                snapshot.numbers(weights.map(i64::cast_unsigned));
             }
             Self::Real(own) => {
                 let numbers = own.weights().iter().chain(&own.bias);
@@ -286,35 +279,34 @@ impl LinearWeights {
     /// # Errors
     /// An error if the snapshot ends too early or a weight is out of range.
     pub fn restored(&self, snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        let count = self.n() + usize::from(self.has_bias());
         match self {
             Self::Integer(own) => {
-                let count = own.weights.n() + usize::from(own.bias.is_some());
                 let numbers = snapshot.numbers(count)?.into_iter().map(u64::cast_signed);
                 let mut weights: Vec<i64> = numbers.collect();
                 let is_in_range = |weight: &i64| weight.unsigned_abs() <= INTEGER_WEIGHT_MAX as u64;
                 if !weights.iter().all(is_in_range) {
                     return Err(SnapshotError);
                 }
-                let bias = if own.bias.is_some() {
-                    weights.pop()
-                } else {
-                    None
+                let bias = own.bias.and_then(|_| weights.pop());
+                // Names are read unsigned, in sparse rows.
+                let weights = match own.reading {
+                    Reading::Signed => IntegerColumn::new(weights),
+                    Reading::Unsigned => IntegerColumn::listed(weights),
                 };
-                let weights = IntegerWeights::new(own.reading, weights, bias);
-                Ok(Self::Integer(weights))
+                Ok(Self::Integer(IntegerWeights {
+                    weights,
+                    bias,
+                    ..*own
+                }))
             }
             Self::Real(own) => {
-                let count = own.weights().len() + usize::from(own.bias.is_some());
                 let numbers = snapshot.numbers(count)?.into_iter().map(f64::from_bits);
                 let mut weights: Vec<f64> = numbers.collect();
                 if !weights.iter().all(|weight| weight.is_finite()) {
                     return Err(SnapshotError);
                 }
-                let bias = if own.bias.is_some() {
-                    weights.pop()
-                } else {
-                    None
-                };
+                let bias = own.bias.and_then(|_| weights.pop());
                 Ok(Self::Real(RealWeights::new(own.reading, weights, bias)))
             }
         }

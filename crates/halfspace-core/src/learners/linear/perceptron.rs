@@ -38,6 +38,7 @@
 
 use std::ops::Range;
 
+use crate::bits::Excerpt;
 use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::decision::Decision;
@@ -310,8 +311,8 @@ impl Perceptron {
     }
 
     /// The hypothesis for weights in units.
-    pub fn shown(&self, weights: &LinearWeights) -> Hypothesis {
-        Hypothesis::Linear(weights.clone().of_unit(self.unit))
+    pub fn shown(&self, weights: LinearWeights) -> Hypothesis {
+        Hypothesis::Linear(weights.of_unit(self.unit))
     }
 }
 
@@ -381,7 +382,11 @@ impl Rule for Perceptron {
     }
 
     fn predictor(&self) -> Predictor {
-        self.shown(&self.weights).into()
+        self.shown(self.weights.clone()).into()
+    }
+
+    fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        Some(self.shown(self.weights.excerpt(excerpt)).into())
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

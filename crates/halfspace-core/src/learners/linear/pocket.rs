@@ -116,7 +116,7 @@ impl Rule for Pocket {
 
     fn predictor(&self) -> Predictor {
         match &self.kept {
-            Some((_, weights)) => self.perceptron.shown(weights).into(),
+            Some((_, weights)) => self.perceptron.shown(weights.clone()).into(),
             None => self.perceptron.predictor(),
         }
     }

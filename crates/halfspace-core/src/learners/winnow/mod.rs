@@ -49,6 +49,7 @@ pub mod winnow_weights;
 use std::ops::Range;
 
 use self::disjunction::DisjunctionVerdict;
+use crate::bits::Excerpt;
 use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
@@ -355,6 +356,10 @@ impl Rule for Winnow {
 
     fn predictor(&self) -> Predictor {
         Hypothesis::Winnow(self.weights.clone()).into()
+    }
+
+    fn excerpt(&self, excerpt: &Excerpt) -> Option<Predictor> {
+        Some(Hypothesis::Winnow(self.weights.excerpt(excerpt)?).into())
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

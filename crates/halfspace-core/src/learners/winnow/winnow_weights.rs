@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::bits;
+use crate::bits::{self, Excerpt};
 use crate::learners::arithmetic::bracket::Bracket;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{Losses, PowerScale, PowerTable, Rounded};
@@ -139,6 +139,14 @@ impl WinnowWeights {
     pub fn renumbered(&self, ids: &[u32], n: usize) -> Self {
         let exponents = bits::renumbered(&self.exponents, ids, n);
         Self::new(self.base, self.theta().clone(), n, exponents)
+    }
+
+    /// The weights of an excerpt of the features, which decide alike on examples without others. None if complements
+    /// are features too.
+    pub fn excerpt(&self, excerpt: &Excerpt) -> Option<Self> {
+        let exponents = excerpt.of(0, |feature| self.exponents[feature]);
+        let (base, theta) = (self.base, self.theta().clone());
+        (!self.has_complements()).then(|| Self::new(base, theta, excerpt.n(), exponents))
     }
 
     /// Features per example, without complements.

@@ -19,6 +19,13 @@ impl SampleBuilder {
         Ok(self)
     }
 
+    /// Lets the names of a stated vocabulary keep their order.
+    pub(crate) fn keep_names_as_they_come(&mut self) {
+        if let Some(named) = &mut self.named {
+            named.keep_names_as_they_come();
+        }
+    }
+
     /// Reads an example that lists nothing. As the first one it decides that features have names, because rows of
     /// values are not empty.
     ///

@@ -199,8 +199,12 @@ impl ExampleLines {
         let positive = options.table.positive.as_deref();
         let labels = LabelNames::beside(&options.label_rule, positive)?;
         let builder = builder.of_kind(options.values)?.of_labels(labels);
+        let mut builder = builder.of_vocabulary(options.open_vocabulary)?;
+        if options.names_as_they_come {
+            builder.keep_names_as_they_come();
+        }
         Ok(Self {
-            builder: builder.of_vocabulary(options.open_vocabulary)?,
+            builder,
             first: None,
             limits: options.limits.clone(),
             needs_labels: options.needs_labels(),

@@ -80,7 +80,7 @@ fn main() -> io::Result<()> {
         ),
         ("winnow, 2 passes", "winnow", json!({}), 2),
     ];
-    measure(&texts(rows), &trainings)
+    measure(&texts(rows as usize), &trainings)
 }
 
 /// Texts with a frequency of words that falls as in Zipf's law, labelled at random weights.

@@ -3,9 +3,9 @@
 //! One client sends all examples in one stream and reads the answers meanwhile. After that, 16 connections predict one
 //! example of 100 names per request, first alone and then beside another stream of examples. The session of 50 classes
 //! that join is killed and resumed five times, and its model must equal that of the undisturbed one. The program prints
-//! the rate, the time that a restart takes until the session answers, the size of the stored state, the resident memory,
-//! the times of the predictions, and the processor time of the service, which tells more than a rate on a machine that is
-//! not quiet. In the end it prints the figures with a goal.
+//! the rate, the time that a restart takes until the session answers, the size of the stored state, the resident
+//! memory, the times of the predictions, and the processor time of the service, which tells more than a rate on a
+//! machine that is not quiet. In the end it prints the figures with a goal.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

@@ -48,8 +48,8 @@ pub(super) fn part(live: &Live, excerpt: &Excerpt) -> Result<LoadedModel, Sessio
     Ok(LoadedModel { names, ..model })
 }
 
-/// The present hypothesis of a session, if there is memory for its documents beside it. None before the first example of
-/// open classes.
+/// The present hypothesis of a session, if there is memory for its documents beside it. None before the first example
+/// of open classes.
 ///
 /// # Errors
 /// Too little memory.

@@ -355,12 +355,18 @@ impl TableColumns {
         option: &str,
     ) -> Result<RangeInclusive<usize>, Fault> {
         // Of equal spellings the name of a column counts.
-        let is_name = names.contains_key(text);
-        if text == EVERY && option == "kinds" && !is_name {
-            return Ok(0..=self.columns.len() - 1);
-        }
-        let ends = text.split_once(BETWEEN).filter(|_| !is_name);
-        let (first, last) = ends.unwrap_or((text, text));
+        let by_name = names.get(text).copied();
+        let ends = match by_name {
+            Some(_) => None,
+            None => text.split_once(BETWEEN),
+        };
+        let Some((first, last)) = ends else {
+            if text == EVERY && option == "kinds" && by_name.is_none() {
+                return Ok(0..=self.columns.len() - 1);
+            }
+            let place = self.place(text, by_name, option)?;
+            return Ok(place..=place);
+        };
         let place = |text: &str| self.place(text, names.get(text).copied(), option);
         let columns = place(first)?..=place(last)?;
         if columns.is_empty() {

@@ -84,7 +84,7 @@ impl SessionOverNames {
     /// The state of the session, which is at least as new as when the request began. Waits while the session learns.
     ///
     /// # Errors
-    /// As for [`Sessions::look`].
+    /// As for a look at the session.
     pub async fn present(&self) -> Result<PresentSession, SessionError> {
         let mut place = Arc::clone(&self.slot.live).lock_owned().await;
         if place.is_none() {
@@ -101,7 +101,7 @@ impl SessionOverNames {
     /// A copy of the present hypothesis with all names.
     ///
     /// # Errors
-    /// As for [`Sessions::model`].
+    /// As for [`Self::present`].
     pub async fn whole(&self) -> Result<LoadedModel, SessionError> {
         let place = self
             .sessions

@@ -183,17 +183,16 @@ impl TableColumns {
             .map(|(name, kind)| (name, *kind, "kinds"));
         let ignored = options.ignore.iter();
         let ignored = ignored.map(|name| (name, KindName::Ignored, "ignore"));
-        let stated: Vec<(RangeInclusive<usize>, KindName)> =
-            match options.ignore.len() + options.kinds.len() {
-                0 => Vec::new(),
-                _ => {
-                    let names = self.by_name()?;
-                    let meant = |(text, kind, option): (&String, KindName, &str)| {
-                        Ok::<_, Fault>((self.meant(text, &names, option)?, kind))
-                    };
-                    memory::collect(ignored.chain(stated).map(meant))?
-                }
-            };
+        let stated = match options.ignore.len() + options.kinds.len() {
+            0 => Vec::new(),
+            _ => {
+                let names = self.by_name()?;
+                let meant = |(text, kind, option): (&String, KindName, &str)| {
+                    Ok::<_, Fault>((self.meant(text, &names, option)?, kind))
+                };
+                memory::collect(ignored.chain(stated).map(meant))?
+            }
+        };
         for (columns, kind) in stated {
             memory::check()?;
             for column in &mut self.columns[columns] {
@@ -356,23 +355,18 @@ impl TableColumns {
     ) -> Result<RangeInclusive<usize>, Fault> {
         // Of equal spellings the name of a column counts.
         let by_name = names.get(text).copied();
-        let ends = match by_name {
-            Some(_) => None,
-            None => text.split_once(BETWEEN),
-        };
-        let Some((first, last)) = ends else {
+        let ends = by_name.is_none().then(|| text.split_once(BETWEEN));
+        let Some((first, last)) = ends.flatten() else {
             if text == EVERY && option == "kinds" && by_name.is_none() {
                 return Ok(0..=self.columns.len() - 1);
             }
-            let place = self.place(text, by_name, option)?;
-            return Ok(place..=place);
+            return self.place(text, by_name, option).map(|at| at..=at);
         };
         let place = |text: &str| self.place(text, names.get(text).copied(), option);
         let columns = place(first)?..=place(last)?;
         if columns.is_empty() {
             let detail = format!(
-                "The option `{option}` names the columns `{text}`, but the second stands before the first; say \
-                 `{last}{BETWEEN}{first}`."
+                "The option `{option}` names `{text}`, whose second column stands first; say `{last}{BETWEEN}{first}`."
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
         }

@@ -575,6 +575,9 @@ proptest! {
         ),
     ) {
         let columns: Vec<String> = columns.into_iter().collect();
+        // A column without words is refused if a word of another column could give its name.
+        let is_empty = |at: usize| cells.iter().all(|row| row[at].is_none());
+        prop_assume!(!(0..columns.len()).any(|at| is_empty(at) && columns[at].contains('=')));
         let object = |row: &Vec<Option<String>>| -> Value {
             Value::Object(columns.iter().cloned().zip(row.iter().map(json_of)).collect())
         };
@@ -583,7 +586,7 @@ proptest! {
         let own = parse(Format::Ndjson, lines.as_bytes(), &open(""));
         let table = parse(Format::Json, json!(rows).to_string().as_bytes(), &open("labels=none"));
         let has_word = cells.iter().any(|row| row[..columns.len()].iter().any(Option::is_some));
-        prop_assert_eq!(table.is_ok(), has_word);
+        prop_assert_eq!(table.is_ok(), has_word, "{:?}", table.as_ref().err());
         if let Ok(table) = table {
             let own = own.expect("objects");
             prop_assert_eq!(rows_of(&table), rows_of(&own));

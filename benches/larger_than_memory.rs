@@ -11,6 +11,7 @@
 
 #[path = "../tests/service/memory_limit.rs"]
 mod memory_limit;
+mod texts;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Error, Read, Result, Write};
@@ -21,13 +22,11 @@ use std::time::{Duration, Instant};
 
 use memory_limit::MemoryLimit;
 use serde_json::{Value, json};
+use texts::{ACTIVE, is_positive, words};
 
 /// Features per example, which take 128 bytes.
 const N: u64 = 1024;
 
-/// Words of the texts, and how many each text has.
-const WORDS: u64 = 300_000;
-const ACTIVE: u64 = 60;
 /// Bytes of a body of all texts, or more.
 const LARGE: &str = "1099511627776";
 /// Passes over the texts.
@@ -90,7 +89,7 @@ fn texts(entries: u64, limit_bytes: u64, limit: &MemoryLimit) -> Result<()> {
     let service = Service::start(directory.path(), &settings)?;
     limit.hold(service.child.id()).map_err(Error::other)?;
     let begun = Instant::now();
-    let (dataset, text_bytes) = service.upload(entries / ACTIVE)?;
+    let (dataset, text_bytes) = service.upload(entries / ACTIVE as u64)?;
     let seconds = begun.elapsed().as_secs_f64();
     println!(
         "upload: {text_bytes} bytes of LIBSVM in {seconds:.1} s, {:.0} MB/s, written by one core and read by the other",
@@ -141,29 +140,6 @@ fn read_from_disk(file: &Path) -> Result<f64> {
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Words of a text, ascending. The logarithm of a word's rank is uniform, so that its frequency falls as in Zipf's law.
-fn words(text: u64, words: &mut Vec<u32>) {
-    words.clear();
-    let mut place = 0;
-    while words.len() < ACTIVE as usize {
-        let uniform = (mixed(text << 16 | place) >> 11) as f64 / (1_u64 << 53) as f64;
-        let word = (WORDS as f64).powf(uniform) as u32;
-        if !words.contains(&word) {
-            words.push(word);
-        }
-        place += 1;
-    }
-    words.sort_unstable();
-}
-
-/// The finaliser of SplitMix64.
-fn mixed(mut word: u64) -> u64 {
-    word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
-}
-
 struct Service {
     child: Child,
     /// Kept open while the program runs, because it writes more than its first line.
@@ -205,8 +181,7 @@ impl Service {
         let (mut ids, mut chunk, mut bytes) = (Vec::new(), Vec::new(), 0);
         for text in 0..texts {
             words(text, &mut ids);
-            let sum: i64 = ids.iter().map(|&word| mixed(word.into()) as i64 >> 8).sum();
-            chunk.extend_from_slice(if sum < 0 { b"-1" } else { b"+1" });
+            chunk.extend_from_slice(if is_positive(&ids) { b"+1" } else { b"-1" });
             for word in &ids {
                 write!(chunk, " {word}:1")?;
             }

@@ -6,6 +6,8 @@
 //! outcomes differ.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
+mod texts;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Instant;
@@ -26,10 +28,9 @@ use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Buffers, ReadAt, StoredExamples, digest, write_blocks};
 use serde_json::{Value, json};
 
+use texts::{ACTIVE, WORDS, is_positive, words};
+
 const N: usize = 256;
-/// Words of the sparse rows, and how many each row has.
-const WORDS: usize = 300_000;
-const ACTIVE: usize = 60;
 const ROUNDS: usize = 5;
 
 #[derive(Debug)]
@@ -80,34 +81,21 @@ fn main() -> io::Result<()> {
         ),
         ("winnow, 2 passes", "winnow", json!({}), 2),
     ];
-    measure(&texts(rows as usize), &trainings)
+    measure(&sparse(rows as usize), &trainings)
 }
 
-/// Texts with a frequency of words that falls as in Zipf's law, labelled at random weights.
-fn texts(rows: usize) -> Data {
-    let mut uniform = (0..).map(|at| (Seed(1).child(at).0 >> 11) as f64 / (1_u64 << 53) as f64);
+/// So many texts as sparse rows.
+fn sparse(rows: usize) -> Data {
     let mut features = SparseMatrix::new(WORDS, false);
     let mut signs = BitVector::zeros(rows);
     let mut ids = Vec::new();
     for row in 0..rows {
-        ids.clear();
-        while ids.len() < ACTIVE {
-            // The logarithm of the word's rank is uniform.
-            let word = (WORDS as f64).powf(uniform.next().unwrap_or_default()) as u32 - 1;
-            if !ids.contains(&word) {
-                ids.push(word);
-            }
-        }
-        ids.sort_unstable();
+        words(row as u64, &mut ids);
         features.push_row(SparseRow {
             ids: &ids,
             values: None,
         });
-        let weight = |word: u32| Seed(2).child(word.into()).0 as i64 as f64;
-        signs.set(
-            row,
-            ids.iter().map(|&word| weight(word)).sum::<f64>() >= 0.0,
-        );
+        signs.set(row, is_positive(&ids));
     }
     Data::new(Features::Sparse(features), Labels::of_signs(signs))
 }

@@ -6,9 +6,8 @@
 //!   upper half;
 //! - the packed numbers, filled up with zeros to whole words: for each row the number of its active features, then
 //!   for each row these features, the first from 0 and each other one as the distance from the one before, less 1.
-//!   They are packed as Stream VByte (Lemire, Kurz and Rupp 2018): two bits per number say that it takes 1 to 4
-//!   bytes, four numbers to a byte and the first in its lowest bits, and after all of these come the numbers,
-//!   little-endian;
+//!   They are packed as Stream VByte (Lemire, Kurz and Rupp 2018). First come the lengths: two bits per number say
+//!   that it takes 1 to 4 bytes, the first of four in the lowest bits of a byte. The numbers follow, little-endian;
 //! - in real rows a double per active feature;
 //! - in labelled data one word of labels, as in dense blocks.
 //!
@@ -37,7 +36,7 @@ const GROUP: usize = 4;
 /// The bits of a number by its length less 1.
 const MASKS: [u32; GROUP] = [0xff, 0xffff, 0xff_ffff, u32::MAX];
 
-/// Packs numbers. `bytes` is empty at first, with space for the lengths of `count` numbers.
+/// Packs numbers behind their lengths.
 struct Packer<'b> {
     bytes: &'b mut Vec<u8>,
     count: usize,

@@ -208,6 +208,7 @@ async fn explain(
 ) -> Result<(), Failure> {
     let mut query = Query::of(&[]);
     query.add("top", command.top);
+    query.add("class", command.class.as_deref());
     let explanation = with_model(connection, &command.model, async |model| {
         let path = query.after(&format!("{model}/explanation"));
         connection

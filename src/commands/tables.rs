@@ -138,14 +138,7 @@ pub fn training(job: &Value) -> String {
         ("held-out errors", counted(&result["holdout"])),
         ("confidence", plain(&ended["confidence"])),
         ("target found", plain(&result["target"]["recovered"])),
-        (
-            "hypothesis",
-            format!(
-                "{}, {} features",
-                plain(&result["hypothesis"]["kind"]),
-                plain(&result["hypothesis"]["n"])
-            ),
-        ),
+        ("hypothesis", hypothesis(&result["hypothesis"])),
     ];
     rows.extend(certificates(result));
     rows.push((
@@ -153,6 +146,14 @@ pub fn training(job: &Value) -> String {
         format!("{:.3}", result["seconds"].as_f64().unwrap_or_default()),
     ));
     lines(&rows)
+}
+
+/// A large hypothesis is not part of the result.
+fn hypothesis(hypothesis: &Value) -> String {
+    match hypothesis {
+        Value::Null => String::new(),
+        given => format!("{}, {} features", plain(&given["kind"]), plain(&given["n"])),
+    }
 }
 
 /// The predictions of an NDJSON answer, one per line.

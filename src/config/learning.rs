@@ -100,6 +100,9 @@ pub struct ExplainCommand {
     /// Largest number of terms.
     #[arg(long)]
     pub top: Option<u32>,
+    /// The class to explain, if the model has a hypothesis for each.
+    #[arg(long)]
+    pub class: Option<String>,
     #[command(flatten)]
     pub place: Place,
 }

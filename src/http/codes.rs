@@ -40,7 +40,7 @@ codes! {
         "All examples of one body must have the same number of features. The number of values of a tensor must equal \
          the product of its shape, and nested lists must be rows of that shape. The error gives the place of the \
          surplus or missing values."
-    EMPTY_DATA "empty-data" 400 "The data have no examples"
+    EMPTY_DATA "empty-data" 400 "The data have no examples or no features"
         "Send at least one example with at least one feature."
     BAD_VALUE "bad-value" 400 "A value is neither a bit nor a finite number"
         "Features must be finite numbers. A bit string consists of the characters 0 and 1, and packed bits are \

@@ -309,8 +309,8 @@ pub struct Limits {
     pub answer_bytes_max: u64,
     /// Bytes of an imported model after decompression.
     ///
-    /// 1,048,576 weights of 25 characters each take 26 MB.
-    #[arg(skip = 32_u64 << 20)]
+    /// An exported model can be imported again: two classes of 16,777,216 names take about 600 MB.
+    #[arg(skip = 1_u64 << 30)]
     pub model_bytes_max: u64,
     /// Features times classes of a session of more than two classes.
     ///

@@ -195,7 +195,7 @@ async fn name_of_2_megabytes_is_refused_at_its_place() {
             ndjson(format!(
                 "{{\"x\":[\"a\"],\"y\":1}}\n{{\"x\":[\"a\",\"{long}\"],\"y\":-1}}\n"
             )),
-            At::Line(2, 2_000_012),
+            At::Line(2, 11),
         ),
         (
             labelled(format!(
@@ -244,7 +244,7 @@ async fn names_beyond_names_max_are_refused_at_their_example() {
     let three = [("a", 1), ("b", -1), ("c", 1)];
     let three = three.map(|(name, class)| (name.to_owned(), class.to_string()));
     let places = [
-        At::Line(3, 11),
+        At::Line(3, 7),
         At::Pointer("/labelled/examples/2/x/0"),
         At::Line(3, 3),
         At::Line(4, 3),
@@ -556,4 +556,46 @@ async fn indices_above_the_limit_are_refused_and_learnt_as_names() {
     assert_refused(&problem(&answer), "too-large", &At::Whole, told);
     let job = succeeded(&service, "perceptron", "&vocabulary=open", &largest).await;
     assert_eq!(job["result"]["hypothesis"]["n"], 3);
+}
+
+/// A line without a label looks like one with a label, and would lose its first name.
+#[tokio::test]
+async fn predicted_lines_of_libsvm_begin_with_a_label() {
+    let service = Service::start().await;
+    let job = succeeded(&service, "perceptron", "", &libsvm("p a b\nq b c\n")).await;
+    let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+    let opened = |classes: Value| {
+        let asked =
+            json!({"learner": {"name": "perceptron"}, "vocabulary": "open", "classes": classes});
+        let service = &service;
+        async move {
+            let session = service.post_json("/v1/sessions", &asked).await.expect(201);
+            let session = format!("/v1/sessions/{}", session.id());
+            let path = format!("{session}/examples");
+            let taught = service.post_as(&path, LIBSVM, "p a b\nq b c\n").await;
+            taught.expect(200);
+            session
+        }
+    };
+    let (fixed, open) = (opened(json!(["p", "q"])).await, opened(json!("open")).await);
+    for (path, line, label_is_known) in [
+        (&model, "b a\n", false),
+        (&fixed, "b a\n", false),
+        // A session that learns new classes may meet one.
+        (&open, "b a\n", true),
+        (&model, "p b a\n", true),
+        (&model, "0 b a\n", true),
+    ] {
+        let path = format!("{path}/predict");
+        let answer = service.post_as(&path, LIBSVM, line).await;
+        if label_is_known {
+            answer.expect(200);
+            continue;
+        }
+        let found = problem(&answer);
+        assert_refused(&found, "bad-label", &At::Line(1, 1), "labels=none");
+        let path = format!("{path}?labels=none");
+        let unlabelled = service.post_as(&path, LIBSVM, line).await.expect(200);
+        assert_eq!(unlabelled.json()["unseen"], json!([0]));
+    }
 }

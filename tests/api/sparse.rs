@@ -5,7 +5,7 @@ use std::fs;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::service::{Service, program};
 
@@ -111,4 +111,49 @@ async fn models_of_sparse_rows_have_receipts_and_predict_the_same_after_an_impor
         predicted.dedup();
         assert_eq!(predicted.len(), 1, "{query}");
     }
+}
+
+/// An index above n has the first weight of the learner and is counted. A model that reads inactive features refuses it.
+#[tokio::test]
+async fn indices_that_a_model_has_never_seen_are_counted() {
+    let service = Service::start().await;
+    let body = "1 1:1 2:1\n1 1:1\n-1 2:1 3:1\n-1 3:1\n";
+    let known = "1 1:1 3:1\n-1 2:1\n";
+    let more = "1 1:1 3:1 7:1 4294967295:1\n-1 2:1\n";
+    for (learner, added) in [
+        ("perceptron/train?seed=1&params.reading=unsigned", 0),
+        ("averaged-perceptron/train?seed=1", 0),
+        ("winnow/train?seed=1", 2),
+    ] {
+        let path = format!("/v1/learners/{learner}");
+        let job = service.post_as(&path, LIBSVM, body).await;
+        let job = job.expect(200).json();
+        let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+        let asked = async |part: &str, body: &str| {
+            let answer = service
+                .post_as(&format!("{model}/{part}"), LIBSVM, body.to_owned())
+                .await;
+            answer.expect(200).json()
+        };
+        let expected = asked("predict", known).await;
+        let found = asked("predict", more).await;
+        assert_eq!(expected["unseen"], Value::Null);
+        assert_eq!(found["unseen"], json!([2, 0]), "{learner}");
+        let score = |answer: &Value, at: usize| answer["scores"][at].as_f64().unwrap();
+        assert_eq!(
+            score(&found, 0),
+            score(&expected, 0) + f64::from(added),
+            "{learner}"
+        );
+        assert_eq!(score(&found, 1), score(&expected, 1), "{learner}");
+        let evaluated = asked("evaluate", more).await;
+        assert_eq!(evaluated["examples"], 2, "{evaluated}");
+    }
+    let path = "/v1/learners/perceptron/train?seed=1&params.reading=signed";
+    let job = service.post_as(path, LIBSVM, body).await.expect(200).json();
+    let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+    let refused = service
+        .post_as(&format!("{model}/predict"), LIBSVM, more)
+        .await;
+    assert_eq!(refused.problem(400), "bad-index");
 }

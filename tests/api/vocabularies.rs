@@ -682,7 +682,7 @@ async fn datasets_and_previews_of_tables_of_names_show_their_columns() {
         .await;
     assert_eq!(
         page.expect(200).json()["items"][0],
-        json!({"x": {"animal=cat": 1.0, "fur": 1.0, "legs": 4.0, "zip=10115": 1.0}, "y": -1})
+        json!({"x": {"animal=cat": 1.0, "fur": 1.0, "legs": 4.0, "zip=10115": 1.0}, "y": "in"})
     );
     let shown = csv(&format!("/v1/previews?{query}&rows=1")).await;
     let shown = shown.expect(200).json();

@@ -500,6 +500,77 @@ fn thick_bounds_hold_in_two_thousand_streams() {
     );
 }
 
+/// A disjunction of the first k features labels the examples. Its weights in the features of Winnow and of the kernel
+/// bound the updates, and so does the bound that a run states.
+#[test]
+fn thick_bounds_of_winnow_and_kernels_hold_in_two_thousand_streams_each() {
+    let random = &mut StdRng::seed_from_u64(13);
+    let (mut stated, mut beyond) = ([0; 2], [0; 2]);
+    for stream in 0..4_000 {
+        let n = random.random_range(3..9_u32);
+        let k = random.random_range(1..=n.min(4));
+        let xs: Vec<u32> = (0..40).map(|_| random.random_range(0..1 << n)).collect();
+        let class = |x: u32| u32::from(x & ((1 << k) - 1) != 0);
+        let examples = Examples {
+            n,
+            classes: 2,
+            rows: xs.iter().map(|&x| (x, class(x))).collect(),
+        };
+        let choice = stream / 2 % 3;
+        let is_kernel = stream % 2;
+        let (learner, params, most, most_if_thin) = if is_kernel == 1 {
+            let conjunctions = ["monotone", "all"][stream / 6 % 2];
+            let tau = [1.0, 30.0, 1000.0][choice];
+            // The disjunction is the sign of 2 x_1 + ... + 2 x_k - 1, whose margin is 1. Conjunctions of one feature
+            // have the weight 2, and the empty one has -1.
+            let active = xs.iter().map(|x| x.count_ones()).max().unwrap_or(0);
+            let length = 2_f64.powi(if conjunctions == "all" { n } else { active } as i32);
+            let norm = f64::from(4 * k + 1);
+            let params = json!({"kernel": {"conjunctions": conjunctions}, "thickness": tau});
+            let most = (length + 2.0 * tau) * norm;
+            ("kernel-perceptron", params, most, length * norm)
+        } else {
+            let alpha = [2.0, 1.5, 3.0][stream / 6 % 3];
+            let share = [0.2, 0.5, 0.9][choice];
+            // The sum of all weights begins at n, and is never negative.
+            let most = |share: f64| {
+                let (low, high) = (f64::from(n) * (1.0 - share), f64::from(n) * (1.0 + share));
+                let promotions = f64::from(k) * (1.0 + high.ln() / f64::ln(alpha));
+                let added = f64::from(n) + promotions * (alpha - 1.0) * high;
+                promotions + added / ((1.0 - 1.0 / alpha) * low)
+            };
+            let params = json!({"alpha": alpha, "thickness": share, "relevant": k});
+            ("winnow", params, most(share), most(0.0))
+        };
+        let data = examples.data(false);
+        let outcome = run(learner, &params, Multiclass::OneVsRest, 2_000, &data, 2);
+        let updates = outcome.counts.updates as f64;
+        assert!(
+            updates <= most * (1.0 + 1e-9),
+            "stream {stream}: {updates} > {most}"
+        );
+        beyond[is_kernel] += u64::from(updates > most_if_thin);
+        let bound = outcome.bound.expect("a bound");
+        if let Some(own) = bound.mistakes_at_most {
+            assert!(updates <= own, "stream {stream}: {updates} > {own}");
+            assert_eq!(bound.respected, Some(true), "stream {stream}");
+            assert!(
+                is_kernel == 1 || own <= most * (1.0 + 1e-9),
+                "stream {stream}: {own} > {most}"
+            );
+            stated[is_kernel] += 1;
+        }
+    }
+    assert!(
+        stated.iter().all(|stated| *stated > 1_500),
+        "{stated:?} bounds were stated"
+    );
+    assert!(
+        beyond.iter().all(|beyond| *beyond > 20),
+        "{beyond:?} runs exceed the bounds without thickness"
+    );
+}
+
 /// A disjunction of the names 0..k labels the examples. Winnow is shown names that it has never seen.
 struct Names {
     k: u32,

@@ -38,8 +38,9 @@ pub enum LabelRule {
     Open,
     /// A model that the request may name only after the data (see [`crate::Parsed::is_undecided`]).
     Later,
-    /// Nothing, because a prediction ignores labels.
-    Ignored,
+    /// Nothing, because a prediction ignores labels. Where a line without a label looks like one with a label, the
+    /// label must be a number or one of these classes, unless a session learns new ones.
+    Ignored(Option<Classes>),
 }
 
 impl LabelRule {
@@ -333,7 +334,8 @@ impl Classes {
 }
 
 /// Who learns a label that is not known.
-const NEW_CLASSES: &str = "A session opened with classes=open learns new classes.";
+const NEW_CLASSES: &str = "A session opened with a list of `classes` reads their names, and one with classes=open \
+    learns new ones.";
 
 /// The largest number of names that an error lists.
 const LISTED_MAX: usize = 12;

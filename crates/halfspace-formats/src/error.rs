@@ -296,7 +296,14 @@ pub(crate) fn excerpt(text: &[u8]) -> String {
         shown -= 1;
     }
     let more = if shown < text.len() { "..." } else { "" };
-    let shown = legible(&text[..shown], |valid| valid.escape_debug().to_string());
+    let shown = legible(&text[..shown], |valid| {
+        // Backticks stand around the text, so its quotes need no escape.
+        let visible = |character: char| match character {
+            '"' | '\'' | '\\' => character.to_string(),
+            other => other.escape_debug().to_string(),
+        };
+        valid.chars().map(visible).collect()
+    });
     format!("`{shown}{more}`")
 }
 

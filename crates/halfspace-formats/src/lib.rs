@@ -86,7 +86,7 @@ pub use readers::json::generated::GeneratedSpec;
 pub use readers::json::rows::JsonRows;
 pub use readers::json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use readers::text::line_steps::{LineStep, LineSteps};
-pub use readers::text::ndjson::{NdjsonPortions, Portion, Supply};
+pub use readers::text::ndjson_portions::{NdjsonPortions, Portion, Supply};
 pub use readers::text::write_examples::{
     TextFormat, push_csv_line, write_csv_header, write_examples,
 };

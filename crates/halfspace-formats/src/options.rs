@@ -172,6 +172,8 @@ pub struct Options {
     pub bit_order: Option<BitOrder>,
     /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
     pub unlabelled: UnlabelledMeans,
+    /// Whether indices above `n` are features that a model has never seen. Otherwise they are refused.
+    pub unseen_indices: bool,
     /// What decides the meaning of the labels.
     pub label_rule: LabelRule,
     /// Columns, kinds and codings of a table.
@@ -190,8 +192,15 @@ impl Options {
     pub(crate) fn refuse(&self, format: &str, lacked: &[FormatOption]) -> Result<(), Fault> {
         let stated = lacked.iter().find(|option| (option.is_stated)(self));
         stated.map_or(Ok(()), |FormatOption { name, of, lack, .. }| {
-            let detail =
-                format!("The option `{name}` is for {of} only; {format} {lack}. Omit the option.");
+            let is_own = matches!(self.label_rule, LabelRule::New | LabelRule::Later);
+            let detail = match *name == FormatOption::VOCABULARY.name && !is_own {
+                true => format!("Features have names here, but {format} {lack}; send {of}."),
+                false => {
+                    format!(
+                        "The option `{name}` is for {of} only; {format} {lack}. Omit the option."
+                    )
+                }
+            };
             Err(Fault::new(FormatErrorKind::BadOption, detail))
         })
     }
@@ -203,6 +212,10 @@ impl Options {
     pub(crate) fn refuse_columns(&self, form: &str) -> Result<(), Fault> {
         self.refuse(form, &[FormatOption::LABELS])?;
         self.refuse(form, &FormatOption::COLUMNS)
+    }
+
+    fn ignores_labels(&self) -> bool {
+        matches!(self.label_rule, LabelRule::Ignored(_))
     }
 
     /// Whether each example needs a label, because a model with class names must read it.
@@ -298,7 +311,7 @@ impl FormatOption {
         of: "tables",
         lack: "marks its labels",
         is_stated: |options| match options.labels {
-            Some(LabelsColumn::None) => options.label_rule != LabelRule::Ignored,
+            Some(LabelsColumn::None) => !options.ignores_labels(),
             _ => options.labels.is_some(),
         },
     };
@@ -306,9 +319,7 @@ impl FormatOption {
         name: "positive",
         of: "labels that are values (in tables, LIBSVM and .npy, and the `y` of JSON and NDJSON)",
         lack: "has none",
-        is_stated: |options| {
-            options.table.positive.is_some() && options.label_rule != LabelRule::Ignored
-        },
+        is_stated: |options| options.table.positive.is_some() && !options.ignores_labels(),
     };
     pub(crate) const BIT_ORDER: Self = Self {
         name: "bit_order",
@@ -324,7 +335,7 @@ impl FormatOption {
     };
     pub(crate) const VOCABULARY: Self = Self {
         name: "vocabulary",
-        of: "tables, and for examples in NDJSON, JSON and LIBSVM",
+        of: "tables, or examples in NDJSON, JSON or LIBSVM",
         lack: "numbers its features",
         is_stated: |options| options.open_vocabulary,
     };

@@ -2,30 +2,29 @@
 
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
-/// The features of one example.
+/// One example. It lists only the features that are not 0, because a text has few of very many.
 #[derive(Clone, Debug)]
-pub enum Example {
-    Bits(Vec<bool>),
-    Values(Vec<f64>),
+pub struct Example {
+    n: usize,
+    nonzero: Vec<(usize, f64)>,
 }
 
 impl Example {
     /// The features whose value is not 0, with their values. Bits count as 0 and 1.
-    pub fn nonzero(&self) -> Vec<(usize, f64)> {
-        let values: Vec<f64> = match self {
-            Self::Bits(bits) => bits.iter().map(|&bit| f64::from(u8::from(bit))).collect(),
-            Self::Values(values) => values.clone(),
-        };
-        let all = values.into_iter().enumerate();
-        all.filter(|(_, value)| *value != 0.0).collect()
+    pub fn nonzero(&self) -> &[(usize, f64)] {
+        &self.nonzero
     }
 
-    /// The bits. There are none for real values, which `replay` refuses for learners of bits.
-    pub fn bits(&self) -> &[bool] {
-        match self {
-            Self::Bits(bits) => bits,
-            Self::Values(_) => &[],
-        }
+    /// The features that are not 0, ascending.
+    pub fn ones(&self) -> Vec<usize> {
+        self.nonzero.iter().map(|&(j, _)| j).collect()
+    }
+
+    /// Every feature as a bit.
+    pub fn bits(&self) -> Vec<bool> {
+        let mut bits = vec![false; self.n];
+        self.nonzero.iter().for_each(|&(j, _)| bits[j] = true);
+        bits
     }
 }
 
@@ -36,21 +35,20 @@ pub fn is_real(data: &Data) -> bool {
 
 /// One example.
 pub fn example(data: &Data, row: u64) -> Example {
-    match data.features() {
+    let (n, row) = (data.n(), row as usize);
+    let nonzero: Vec<(usize, f64)> = match data.features() {
         Features::Boolean(matrix) => {
-            let bits = matrix.row(row as usize);
-            Example::Bits((0..data.n()).map(|j| bits.get(j)).collect())
+            let bits = matrix.row(row);
+            let ones = (0..n).filter(|&j| bits.get(j));
+            ones.map(|j| (j, 1.0)).collect()
         }
-        Features::Real(matrix) => Example::Values(matrix.row(row as usize).to_vec()),
-        Features::Sparse(matrix) => {
-            let mut values = vec![0.0; matrix.n()];
-            let active = matrix.row(row as usize);
-            active.entries().for_each(|(j, value)| values[j] = value);
-            match matrix.is_real() {
-                true => Example::Values(values),
-                false => Example::Bits(values.iter().map(|&value| value == 1.0).collect()),
-            }
-        }
+        Features::Real(matrix) => matrix.row(row).iter().copied().enumerate().collect(),
+        Features::Sparse(matrix) => matrix.row(row).entries().collect(),
+    };
+    let nonzero = nonzero.into_iter().filter(|(_, value)| *value != 0.0);
+    Example {
+        n,
+        nonzero: nonzero.collect(),
     }
 }
 

@@ -10,9 +10,9 @@ pub struct KernelPerceptron {
     n: usize,
     is_monotone: bool,
     max_literals: Option<u64>,
-    /// The number of conjunctions of c literals within the limit, for c = 0..=n.
+    /// The number of conjunctions of c literals within the limit, for all c that examples have in common so far.
     values: Vec<BigInt>,
-    support: Vec<(Vec<bool>, bool)>,
+    support: Vec<(Vec<usize>, bool)>,
     band: Option<Band>,
 }
 
@@ -25,34 +25,47 @@ impl KernelPerceptron {
             n: setup.n,
             is_monotone: kernel.get("conjunctions") == Some(&json!("monotone")),
             max_literals,
-            values: values(setup.n as u64, max_literals),
+            values: Vec::new(),
             support: Vec::new(),
             band: setup.band_of_units(1.0)?,
         })
     }
 }
 
-/// The sum of the binomials C(c, l) over l up to the limit, for c = 0..=n.
-fn values(n: u64, max_literals: Option<u64>) -> Vec<BigInt> {
-    let of = |c: u64| {
-        let (mut binomial, mut sum) = (BigInt::from(1), BigInt::from(1));
-        for l in 1..=c.min(max_literals.unwrap_or(c)) {
-            binomial = binomial * (c - l + 1) / l;
-            sum += &binomial;
+/// The sum of the binomials C(c, l) over l up to the limit.
+fn value(c: u64, max_literals: Option<u64>) -> BigInt {
+    let (mut binomial, mut sum) = (BigInt::from(1), BigInt::from(1));
+    for l in 1..=c.min(max_literals.unwrap_or(c)) {
+        binomial = binomial * (c - l + 1) / l;
+        sum += &binomial;
+    }
+    sum
+}
+
+/// How many features both lists have, which ascend.
+fn both(one: &[usize], other: &[usize]) -> usize {
+    let (mut at, mut count) = (0, 0);
+    for j in one {
+        while other.get(at).is_some_and(|next| next < j) {
+            at += 1;
         }
-        sum
-    };
-    (0..=n).map(of).collect()
+        count += usize::from(other.get(at) == Some(j));
+    }
+    count
 }
 
 impl KernelPerceptron {
     /// The sum of the kernel values over the support.
     fn sum(&self, example: &Example) -> BigInt {
-        let mut score = BigInt::ZERO;
+        let (mut score, ones) = (BigInt::ZERO, example.ones());
         for (x, is_positive) in &self.support {
-            let pairs = x.iter().zip(example.bits());
-            let common = pairs.filter(|(a, b)| if self.is_monotone { **a && **b } else { a == b });
-            let value = &self.values[common.count()];
+            let both = both(x, &ones);
+            let common = match self.is_monotone {
+                true => both,
+                // The ones and the zeros that both have.
+                false => both + self.n - (x.len() + ones.len() - both),
+            };
+            let value = &self.values[common];
             match is_positive {
                 true => score += value,
                 false => score -= value,
@@ -76,12 +89,17 @@ impl Learner for KernelPerceptron {
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
-        self.support.push((example.bits().to_vec(), is_positive));
+        let x = example.ones();
+        let most = if self.is_monotone { x.len() } else { self.n };
+        let known = self.values.len()..=most;
+        let new = known.map(|c| value(c as u64, self.max_literals));
+        self.values.extend(new);
+        self.support.push((x, is_positive));
     }
 
     fn hypothesis(&self) -> Value {
         let vectors = self.support.iter().map(|(x, is_positive)| {
-            let mut vector = shown(x);
+            let mut vector = shown(self.n, x);
             vector["y"] = json!(if *is_positive { 1 } else { -1 });
             vector
         });
@@ -93,12 +111,17 @@ impl Learner for KernelPerceptron {
     }
 }
 
-/// The bits of an example in a document. A long example of few ones is the list of their places.
-pub(crate) fn shown(x: &[bool]) -> Value {
-    let ones: Vec<usize> = (0..x.len()).filter(|&j| x[j]).collect();
-    if x.len() > 1_024 && 8 * ones.len() < x.len() {
+/// The bits of an example of n features in a document. A long example of few ones is the list of their places.
+pub(crate) fn shown(n: usize, ones: &[usize]) -> Value {
+    if n > 1_024 && 8 * ones.len() < n {
         return json!({"ones": ones});
     }
-    let bits: String = x.iter().map(|&bit| if bit { '1' } else { '0' }).collect();
-    json!({"x": bits})
+    let bit = |j| {
+        if ones.binary_search(&j).is_ok() {
+            '1'
+        } else {
+            '0'
+        }
+    };
+    json!({"x": (0..n).map(bit).collect::<String>()})
 }

@@ -69,20 +69,28 @@ impl Perceptron {
         })
     }
 
-    /// The value of a bit.
-    fn value(&self, bit: bool) -> i64 {
-        match (bit, self.reading.as_str()) {
-            (true, _) => 1,
-            (false, "unsigned") => 0,
-            (false, _) => -1,
+    /// The features whose value is not 0 in this reading, with their values.
+    fn values(&self, example: &Example) -> Vec<(usize, i64)> {
+        if self.reading == "unsigned" {
+            return example.ones().into_iter().map(|j| (j, 1)).collect();
         }
+        let sign = |bit| if bit { 1 } else { -1 };
+        example.bits().into_iter().map(sign).enumerate().collect()
     }
 
     fn sum(&self, example: &Example) -> i64 {
         // A true receipt has no sum that wraps.
-        let products = self.weights.iter().zip(example.bits());
-        let products = products.map(|(w, &bit)| w.wrapping_mul(self.value(bit)));
+        let values = self.values(example).into_iter();
+        let products = values.map(|(j, x)| self.weights[j].wrapping_mul(x));
         products.fold(self.bias.unwrap_or(0), i64::wrapping_add)
+    }
+
+    /// Adds a multiple of the example to the weights.
+    fn add(&mut self, example: &Example, amount: i64) {
+        for (j, x) in self.values(example) {
+            self.weights[j] = self.weights[j].wrapping_add(amount.wrapping_mul(x));
+        }
+        self.bias = self.bias.map(|bias| bias.wrapping_add(amount));
     }
 
     fn number(&self, count: i64) -> Value {
@@ -115,11 +123,7 @@ impl Learner for Perceptron {
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
-        let amount = if is_positive { self.step } else { -self.step };
-        for (j, &bit) in example.bits().iter().enumerate() {
-            self.weights[j] += amount * self.value(bit);
-        }
-        self.bias = self.bias.map(|bias| bias + amount);
+        self.add(example, if is_positive { self.step } else { -self.step });
     }
 
     fn hypothesis(&self) -> Value {
@@ -159,13 +163,9 @@ impl RealPerceptron {
     }
 
     fn sum(&self, example: &Example) -> f64 {
-        let Example::Values(values) = example else {
-            return 0.0;
-        };
-        // The service adds the products in sixteen lanes, then halves the number of lanes four times.
         let mut lanes = [0.0; 16];
-        for (j, (w, x)) in self.weights.iter().zip(values).enumerate() {
-            lanes[j % 16] += w * x;
+        for &(j, x) in example.nonzero() {
+            lanes[j % 16] += self.weights[j] * x;
         }
         for half in [8, 4, 2, 1] {
             for lane in 0..half {
@@ -176,10 +176,8 @@ impl RealPerceptron {
     }
 
     fn add(&mut self, example: &Example, amount: f64) {
-        if let Example::Values(values) = example {
-            for (w, x) in self.weights.iter_mut().zip(values) {
-                *w += amount * x;
-            }
+        for &(j, x) in example.nonzero() {
+            self.weights[j] += amount * x;
         }
         self.bias = self.bias.map(|bias| bias + amount);
     }
@@ -217,9 +215,8 @@ impl Learner for RealPerceptron {
 /// The perceptron on bits, which answers with the mean of its weights after each example.
 struct Average {
     last: Perceptron,
-    /// The sums of the weights after each example so far, and of the bias.
-    sums: Vec<i64>,
-    bias_sum: i64,
+    /// Each lesson times the number of examples before it, which this lesson does not count for.
+    early: Perceptron,
     presented: u64,
 }
 
@@ -227,8 +224,7 @@ impl Average {
     fn new(setup: &Setup<'_>) -> Result<Self, String> {
         Ok(Self {
             last: Perceptron::new(setup)?,
-            sums: vec![0; setup.n],
-            bias_sum: 0,
+            early: Perceptron::new(setup)?,
             presented: 0,
         })
     }
@@ -248,29 +244,34 @@ impl Learner for Average {
     }
 
     fn shown(&mut self, presented: u64) {
-        // A receipt may state any numbers. Wrong sums give another hypothesis.
-        let times = presented.saturating_sub(self.presented) as i64;
-        for (sum, weight) in self.sums.iter_mut().zip(&self.last.weights) {
-            *sum = sum.wrapping_add(times.wrapping_mul(*weight));
-        }
-        let bias = self.last.bias.unwrap_or(0);
-        self.bias_sum = self.bias_sum.wrapping_add(times.wrapping_mul(bias));
         self.presented = presented;
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
         self.last.learn(example, is_positive);
+        let step = if is_positive {
+            self.last.step
+        } else {
+            -self.last.step
+        };
+        // A receipt may state any numbers. Wrong sums give another hypothesis.
+        self.early
+            .add(example, step.wrapping_mul(self.presented as i64));
     }
 
-    /// The sums take the place of the weights, in a smaller unit.
     fn finish(&mut self) {
         if self.presented == 0 {
             return;
         }
-        self.last.weights.clone_from(&self.sums);
-        self.last.bias = self.last.bias.map(|_| self.bias_sum);
+        let sum = |last: i64, early: i64| {
+            let all = last.wrapping_mul(self.presented as i64);
+            all.wrapping_sub(early)
+        };
+        let pairs = self.last.weights.iter_mut().zip(&self.early.weights);
+        pairs.for_each(|(last, early)| *last = sum(*last, *early));
+        let pair = self.last.bias.zip(self.early.bias);
+        self.last.bias = pair.map(|(last, early)| sum(last, early));
         let unit = self.last.unit.unwrap_or(1.0);
-        // A mean in a unit below the smallest double stays a sum.
         let mean = unit / self.presented as f64;
         let unit = if mean > 0.0 { mean } else { unit };
         self.last.unit = (unit != 1.0).then_some(unit);
@@ -359,7 +360,7 @@ impl BoundedPerceptron {
 
     fn excess(&self, example: &Example) -> f64 {
         let mut sum = 0.0;
-        for (j, x) in example.nonzero() {
+        for &(j, x) in example.nonzero() {
             sum += (self.weights[j] - self.inhibition) * x;
         }
         sum / self.weights.len() as f64 - self.threshold
@@ -377,7 +378,7 @@ impl Learner for BoundedPerceptron {
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
         let end = if is_positive { 1.0 } else { 0.0 };
-        for (j, x) in example.nonzero() {
+        for &(j, x) in example.nonzero() {
             let weight = self.weights[j];
             self.weights[j] = (weight + self.eta * x * (end - weight)).clamp(0.0, 1.0);
         }
@@ -407,19 +408,19 @@ impl DirectedDrift {
 impl Learner for DirectedDrift {
     fn is_positive(&self, example: &Example) -> bool {
         let pairs = self.weights.iter().zip(example.bits());
-        2 * pairs.filter(|(w, x)| w != x).count() <= self.weights.len()
+        2 * pairs.filter(|(w, x)| **w != *x).count() <= self.weights.len()
     }
 
     fn score(&self, example: &Example) -> Score {
         let pairs = self.weights.iter().zip(example.bits());
-        let signs = pairs.map(|(w, x)| if w == x { 1 } else { -1 });
+        let signs = pairs.map(|(w, x)| if *w == x { 1 } else { -1 });
         Score::whole(signs.sum::<i64>())
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
         // A negative example counts as the positive example -x.
         let pairs = self.weights.iter().zip(example.bits()).enumerate();
-        let differing = pairs.filter(|(_, (w, x))| (*w != *x) == is_positive);
+        let differing = pairs.filter(|(_, (w, x))| (**w != *x) == is_positive);
         let differing: Vec<usize> = differing.map(|(j, _)| j).collect();
         let chosen = differing[self.draws.below(differing.len() as u64) as usize];
         self.weights[chosen] = !self.weights[chosen];

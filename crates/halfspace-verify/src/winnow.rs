@@ -136,10 +136,12 @@ impl Winnow {
 
     /// The active features of an example, including complements.
     fn active(&self, example: &Example) -> Vec<usize> {
-        let bits = example.bits();
-        let complements = bits.iter().map(|bit| !bit).filter(|_| self.has_complements);
-        let all = bits.iter().copied().chain(complements).enumerate();
-        all.filter(|(_, bit)| *bit).map(|(j, _)| j).collect()
+        let mut active = example.ones();
+        if self.has_complements {
+            let zeros = example.bits().into_iter().enumerate();
+            active.extend(zeros.filter(|(_, bit)| !bit).map(|(j, _)| self.n + j));
+        }
+        active
     }
 
     /// How many active features have each exponent.
@@ -185,7 +187,7 @@ pub struct KernelWinnow {
     n: usize,
     max_active: u64,
     /// The examples with active features in the order of their first mistakes, with promotions minus demotions.
-    support: Vec<(Vec<bool>, i32)>,
+    support: Vec<(Vec<usize>, i32)>,
 }
 
 impl KernelWinnow {
@@ -209,17 +211,11 @@ impl KernelWinnow {
     }
 }
 
-/// The positions of the ones.
-fn active(bits: &[bool]) -> Vec<usize> {
-    let all = bits.iter().enumerate();
-    all.filter(|(_, bit)| **bit).map(|(j, _)| j).collect()
-}
-
 impl KernelWinnow {
     /// How many sets of active features have each exponent. None if the active features are too many, as in no
     /// training.
     fn counts(&self, example: &Example) -> Option<BTreeMap<i32, u64>> {
-        let active = active(example.bits());
+        let active = example.ones();
         if active.len() as u64 > self.max_active {
             return None;
         }
@@ -230,7 +226,7 @@ impl KernelWinnow {
             let shared = active
                 .iter()
                 .enumerate()
-                .filter(|(_, feature)| x[**feature]);
+                .filter(|(_, feature)| x.binary_search(feature).is_ok());
             exponents[shared.map(|(at, _)| 1 << at).sum::<usize>()] += net;
         }
         for at in 0..active.len() {
@@ -262,14 +258,14 @@ impl Learner for KernelWinnow {
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {
-        let x = example.bits();
-        if !x.contains(&true) {
+        let x = example.ones();
+        if x.is_empty() {
             return;
         }
         let by = if is_positive { 1 } else { -1 };
-        match self.support.iter_mut().find(|(known, _)| known == x) {
+        match self.support.iter_mut().find(|(known, _)| *known == x) {
             Some((_, net)) => *net += by,
-            None => self.support.push((x.to_vec(), by)),
+            None => self.support.push((x, by)),
         }
     }
 
@@ -279,7 +275,7 @@ impl Learner for KernelWinnow {
             .iter()
             .filter(|(_, net)| *net != 0)
             .map(|(x, net)| {
-                let mut example = shown(x);
+                let mut example = shown(self.n, x);
                 example["y"] = json!(net.signum());
                 example["count"] = json!(net.unsigned_abs());
                 example

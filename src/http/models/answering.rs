@@ -265,9 +265,11 @@ impl Answering {
         let examples_count = examples.shape().examples;
         let mut left = examples_count;
         let mut told = Ok(());
-        let unseen = match self.model.names.is_open() {
+        let known = self.model.predictor.n();
+        let may_have_unseen = self.model.names.is_open() || examples.shape().n > known;
+        let unseen = match may_have_unseen {
             false => None,
-            true => match unknown_features(examples, self.model.predictor.n(), &self.stop) {
+            true => match unknown_features(examples, known, &self.stop) {
                 Ok(counts) => Some(counts),
                 Err(interrupt) => return Ok(Some(interrupt)),
             },
@@ -336,7 +338,7 @@ impl PredictionSink {
         }
     }
 
-    /// `unseen` has the number of unknown names of each example, if features have names.
+    /// `unseen` has the number of unknown features of each example, if there may be some.
     fn push(&mut self, decisions: &[Decision], unseen: Option<&[u32]>) -> Result<(), Problem> {
         let unseen = |at: usize| unseen.map(|counts| counts[at]);
         let all = decisions.iter().enumerate();

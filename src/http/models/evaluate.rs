@@ -67,7 +67,8 @@ pub async fn evaluate_model(
     let body = DataBody::new(&app, request)?;
     let format = body.format;
     let n = model.predictor.n();
-    let data = options(format, n, &model.names, ExamplesUse::Evaluate, &body.limits);
+    let mut data = options(format, n, &model.names, ExamplesUse::Evaluate, &body.limits);
+    data.options.unseen_indices = model.predictor.reads_names();
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
     let options = query.data.resolve(&app, &owner).await?;
     let effort = Effort::Bounded(ExamplesWork {

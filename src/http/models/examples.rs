@@ -10,8 +10,8 @@ use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{
-    self, Assume, DataForm, FirstIndex, Format, LabelRule, LabelsColumn, Options, Parsed, Place,
-    StoredExamples, UnlabelledMeans,
+    self, Assume, Classes, DataForm, FirstIndex, Format, LabelRule, LabelsColumn, Options, Parsed,
+    Place, StoredExamples, UnlabelledMeans,
 };
 
 use crate::jobs::{JobsError, LoadedModel, ReadError};
@@ -111,11 +111,12 @@ pub fn options(
     limits: &halfspace_formats::ParseLimits,
 ) -> DataOptions {
     let table = names.table.as_ref();
+    let classes = names.classes.clone().unwrap_or_else(Classes::plain);
     let (table_labels, unlabelled, label_rule) = match purpose {
         ExamplesUse::Predict => (
             Some(LabelsColumn::None),
             UnlabelledMeans::Nothing,
-            LabelRule::Ignored,
+            LabelRule::Ignored(Some(classes)),
         ),
         // Without a label nothing tells which of the named classes an example has.
         ExamplesUse::Evaluate if names.class_names().is_some() => {
@@ -217,7 +218,9 @@ pub fn check(
     parsed: &Parsed,
     whence: Origin,
 ) -> Result<(), Problem> {
-    let checked = check_fit(&model.predictor, data, model.names.is_open());
+    // The reader has refused larger indices where they do not fit.
+    let may_have_unseen = model.names.is_open() || parsed.first_index.is_some();
+    let checked = check_fit(&model.predictor, data, may_have_unseen);
     checked.map_err(|misfit| unfit(misfit, parsed.first_real.as_ref(), whence))
 }
 

@@ -9,7 +9,9 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::run::CancelOnDrop;
-use halfspace_formats::{self, Format, LineStep, LineSteps, Options, Parsed, TableEncoding};
+use halfspace_formats::{
+    self, Format, LabelRule, LineStep, LineSteps, Options, Parsed, TableEncoding,
+};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -67,7 +69,8 @@ pub struct Predictions {
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<Vec<Vec<RankedClass>>>,
-    /// How many names of each example are not among the features of the model. Absent unless the model reads names.
+    /// How many active features of each example the model has never seen. Absent if it reads a fixed number of
+    /// features and no line of LIBSVM has a larger index.
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     unseen: Option<Vec<u64>>,
@@ -187,13 +190,17 @@ pub async fn answer(
         Format::Ndjson => offered[1],
         _ => accepted(&body.parts.headers, &offered)?,
     };
-    let options = options(
+    let mut options = options(
         body.format,
         model.predictor.n(),
         &model.names,
         ExamplesUse::Predict,
         &body.limits,
     );
+    options.options.unseen_indices = model.predictor.reads_names();
+    if session.as_ref().is_some_and(|own| own.learns_classes) {
+        options.options.label_rule = LabelRule::Ignored(None);
+    }
     let query = PredictQuery::read(body.parts.uri.query(), options)?;
     let options = query.data.resolve(app, owner).await?;
     let asked = PredictRequest {

@@ -62,8 +62,7 @@ pub fn check_import(
             "the hypothesis tells {told} classes apart, but the model names {named}"
         )));
     }
-    let reads_names = || predictor.members().iter().all(Hypothesis::reads_names);
-    if !sent.vocabulary.is_fixed() && (learner == MAXIMUM_MARGIN || !reads_names()) {
+    if !sent.vocabulary.is_fixed() && (learner == MAXIMUM_MARGIN || !predictor.reads_names()) {
         let detail = "the hypothesis needs a fixed number of features, but the vocabulary of the model is open";
         return Err(ImportError::Hypothesis(detail.to_owned()));
     }

@@ -36,6 +36,8 @@ pub struct SessionOverNames {
     owner: Owner,
     id: SessionId,
     slot: Arc<Slot>,
+    /// Whether it learns new classes.
+    pub learns_classes: bool,
     /// The hypothesis without any name.
     pub nameless: LoadedModel,
 }
@@ -70,11 +72,13 @@ impl Sessions {
             return Ok(PredictingModel::Loaded(self.look_in(place, whole).await??));
         }
         let nameless = part(live, &Excerpt::new(Vec::new()))?;
+        let learns_classes = live.record.spec.open;
         Ok(PredictingModel::Session(SessionOverNames {
             sessions: Arc::clone(self),
             owner: owner.clone(),
             id,
             slot,
+            learns_classes,
             nameless,
         }))
     }

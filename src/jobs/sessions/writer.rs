@@ -256,7 +256,14 @@ fn named<'a>(
     live: &Live,
     parsed: &'a Parsed,
 ) -> Result<(Cow<'a, Data>, Option<Classes>), TaskError> {
-    let given = Names::of_classes(parsed.classes.clone());
+    let occurs = occurring(&parsed.data);
+    // The reader may know classes of later examples.
+    let known = occurs.iter().rposition(|occurs| *occurs);
+    let given = match (known, live.record.spec.open) {
+        (Some(last), true) => parsed.classes.clone().map(|all| all.first(last + 1)),
+        _ => parsed.classes.clone(),
+    };
+    let given = Names::of_classes(given);
     let own = &live.record.spec.names;
     own.check_features(&Names::of(parsed))
         .map_err(TaskError::WrongData)?;
@@ -265,7 +272,7 @@ fn named<'a>(
             Some(joined(own.classes.as_ref(), given, live.record.spec.n)?)
         }
         None if live.record.spec.open => {
-            let detail = "packed labels have no names; each example needs the name of its class";
+            let detail = "the session learns the names of classes, so each example needs its class, as in `\"y\": \"spam\"`";
             return Err(TaskError::WrongData(detail.to_owned()));
         }
         _ => None,
@@ -284,7 +291,7 @@ fn named<'a>(
         );
         return Err(TaskError::WrongData(detail));
     }
-    let codes = names.recoding(&given, &occurring(&parsed.data));
+    let codes = names.recoding(&given, &occurs);
     let codes = codes.map_err(TaskError::WrongData)?;
     let data = match codes.is_identity() {
         true => Cow::Borrowed(&parsed.data),
@@ -347,6 +354,48 @@ enum NotLearnt {
     Interrupted,
 }
 
+/// Some examples as the session learns them.
+struct Fitted<'p> {
+    /// With the labels of the session, and with its ids if features have names.
+    named: Cow<'p, Data>,
+    numbered: Option<(Data, Vec<u32>)>,
+    classes: Option<Classes>,
+}
+
+fn fitted<'p>(live: &Live, parsed: &'p Parsed) -> Result<Fitted<'p>, NotLearnt> {
+    let (named, classes) = named(live, parsed).map_err(NotLearnt::Unfit)?;
+    Ok(Fitted {
+        numbered: numbered(live, parsed, &named, classes.as_ref())?,
+        named,
+        classes,
+    })
+}
+
+/// The most first examples that fit, where all of them do not, and why the next one does not.
+fn fitting(
+    live: &Live,
+    parsed: &Parsed,
+    error: TaskError,
+) -> Result<(Parsed, TaskError), NotLearnt> {
+    let first = |count: usize| Parsed {
+        data: parsed.data.rows(0..count),
+        ..parsed.clone()
+    };
+    let (mut fit, mut unfit, mut error) = (0, parsed.data.examples(), error);
+    while unfit - fit > 1 {
+        let middle = fit.midpoint(unfit);
+        match fitted(live, &first(middle)) {
+            Ok(_) => fit = middle,
+            Err(NotLearnt::Unfit(found)) => (unfit, error) = (middle, found),
+            Err(other) => return Err(other),
+        }
+    }
+    match fit {
+        0 => Err(NotLearnt::Unfit(error)),
+        _ => Ok((first(fit), error)),
+    }
+}
+
 /// Learns in memory. Returns the result and the log entry for the store.
 fn learn_in_memory(
     live: &mut Live,
@@ -356,15 +405,28 @@ fn learn_in_memory(
     run: &Run,
 ) -> Result<(Learnt, Vec<u8>), NotLearnt> {
     let position = live.position();
-    let (named, classes) = named(live, parsed).map_err(NotLearnt::Unfit)?;
-    let numbered = numbered(live, parsed, &named, classes.as_ref())?;
+    let is_first = when_not_all == WhenNotAll::LearnFirst;
+    let Fitted {
+        named,
+        numbered,
+        classes,
+    } = match fitted(live, parsed) {
+        Err(NotLearnt::Unfit(error)) if is_first => {
+            let (first, error) = fitting(live, parsed, error)?;
+            let learnt = learn_in_memory(live, &first, when_not_all, is_digested, run);
+            return learnt.map(|(mut learnt, entry)| {
+                learnt.rest.get_or_insert_with(|| error.into());
+                (learnt, entry)
+            });
+        }
+        fitted => fitted?,
+    };
     let (data, new) = match &numbered {
         Some((data, new)) => (data, new.as_slice()),
         None => (&*named, &[][..]),
     };
     let data = as_values(data, parsed.zero_bit_value, live.record.spec.values);
     let data = &*data.map_err(|_| NotLearnt::Interrupted)?;
-    let is_first = when_not_all == WhenNotAll::LearnFirst;
     let (answers, mut rest) = match live.session.learn(data, run) {
         Ok(answers) => (answers, None),
         Err(LearnError::Unfit { example, error }) if is_first && example > 0 => {

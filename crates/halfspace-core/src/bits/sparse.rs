@@ -48,6 +48,15 @@ impl SparseMatrix {
         }
     }
 
+    /// Takes memory for further rows and active features at once, so that it does not grow in steps.
+    pub fn reserve(&mut self, rows: usize, entries: usize) {
+        self.starts.reserve_exact(rows);
+        self.ids.reserve_exact(entries);
+        if let Some(values) = &mut self.values {
+            values.reserve_exact(entries);
+        }
+    }
+
     /// Appends a row.
     ///
     /// # Panics
@@ -77,13 +86,9 @@ impl SparseMatrix {
 
     /// Appends a row whose features are given by their distances: the first from 0, each other one from the one
     /// before, less 1. None if a feature is not below n, or there is not a value per feature of real rows.
-    pub fn push_distances(
-        &mut self,
-        distances: impl Iterator<Item = u32>,
-        values: Option<&[f64]>,
-    ) -> Option<()> {
+    pub fn push_distances(&mut self, distances: &[u32], values: Option<&[f64]>) -> Option<()> {
         let mut next = 0_u64;
-        self.ids.extend(distances.map(|distance| {
+        self.ids.extend(distances.iter().map(|&distance| {
             next += u64::from(distance) + 1;
             (next - 1) as u32
         }));
@@ -95,6 +100,15 @@ impl SparseMatrix {
         let has_values = all.is_none_or(|all| all.len() == self.ids.len());
         // The features ascend, so the last one speaks for all.
         (has_values && next <= self.n as u64).then_some(())
+    }
+
+    /// Appends a Boolean row whose active features come in any order, each once.
+    pub fn push_unsorted(&mut self, ids: impl Iterator<Item = u32>) {
+        debug_assert!(!self.is_real(), "Boolean rows");
+        let first = self.ids.len();
+        self.ids.extend(ids);
+        self.ids[first..].sort_unstable();
+        self.end_row();
     }
 
     /// Appends an active feature to the unfinished row. The features of a row ascend, and a Boolean row takes only

@@ -28,7 +28,9 @@ pub enum Misfit {
     #[error("the examples have {given} features, but the model has n = {own}")]
     Length { given: usize, own: usize },
     /// The examples are real and the hypothesis reads only bits.
-    #[error("the model accepts Boolean examples only: values all 0/1 or all -1/1")]
+    #[error(
+        "the model accepts Boolean examples only: values all 0/1 or all -1/1, or names without values"
+    )]
     Real,
     /// One of the examples would take unreasonably long.
     #[error("{0}")]
@@ -39,19 +41,19 @@ pub enum Misfit {
 }
 
 /// Checks that a hypothesis can decide on the examples. With real weights it also accepts Boolean ones, because real
-/// examples may happen to contain only zeros and ones. If features have names (`is_named`), sparse examples may have
-/// more of them than the hypothesis knows.
+/// examples may happen to contain only zeros and ones. Sparse examples may have features that the hypothesis does not
+/// know if `may_have_unseen`, as where features have names.
 ///
 /// # Errors
 /// The reason why the hypothesis cannot decide on the examples.
 pub fn check_fit(
     predictor: &Predictor,
     examples: &dyn Examples,
-    is_named: bool,
+    may_have_unseen: bool,
 ) -> Result<(), Misfit> {
     let shape = examples.shape();
     let (given, own) = (shape.n, predictor.n());
-    if given != own && !(is_named && shape.entries.is_some() && given > own) {
+    if given != own && !(may_have_unseen && shape.entries.is_some() && given > own) {
         return Err(Misfit::Length { given, own });
     }
     if shape.is_real && !predictor.takes_real() {

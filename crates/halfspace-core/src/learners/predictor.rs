@@ -117,6 +117,11 @@ impl Predictor {
         self.members().iter().all(Hypothesis::reads_bits)
     }
 
+    /// See [`Hypothesis::reads_names`].
+    pub fn reads_names(&self) -> bool {
+        self.members().iter().all(Hypothesis::reads_names)
+    }
+
     /// See [`Hypothesis::counts_unknown`].
     pub fn counts_unknown(&self) -> bool {
         self.members().iter().all(Hypothesis::counts_unknown)

@@ -126,7 +126,7 @@ impl LabelNames {
     ) -> Result<Option<Self>, Fault> {
         let stated = |positive: &str| spelled(positive.as_bytes()).map(|(text, _)| text);
         let meaning = match (rule, positive) {
-            (LabelRule::Ignored, _) => return Ok(None),
+            (LabelRule::Ignored(_), _) => return Ok(None),
             (LabelRule::Of(classes), Some(positive)) => match classes.read(positive.as_bytes()) {
                 Ok(code) if code + 1 == classes.count() as u32 => Meaning::Known(classes.clone()),
                 Err(_) if classes.is_plain() => Meaning::Sign(stated(positive)?),

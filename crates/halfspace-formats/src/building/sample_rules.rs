@@ -57,7 +57,8 @@ impl SampleRules {
     pub(crate) fn check_no_n(fixed_n: Option<usize>) -> Result<(), Fault> {
         let Some(n) = fixed_n else { return Ok(()) };
         let detail = format!(
-            "The features have names, but n = {n} of them are expected; leave n out, or write bits or numbers."
+            "The features have names, but n = {n} numbered features are expected; write bits or numbers, or leave n \
+             out if the request gives it."
         );
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }

@@ -57,6 +57,8 @@ pub(crate) struct SparseBuilder {
     names: Option<NamedRow>,
     /// The most features.
     n_max: usize,
+    /// The number of features that a model knows, if there may be more of them.
+    known_n: Option<usize>,
     /// The index of the first feature in the body, for errors.
     first_index: usize,
     /// Number of first rows in the spool whose indices were taken to begin at 1 and begin at 0.
@@ -109,6 +111,7 @@ impl SparseBuilder {
             spool,
             names: None,
             n_max: N_MAX,
+            known_n: None,
             first_index: 1,
             rows_to_raise: 0,
         })
@@ -117,6 +120,13 @@ impl SparseBuilder {
     /// Lets the first feature of the body have this index, before the first row.
     pub(crate) fn of_first_index(mut self, first_index: usize) -> Self {
         self.first_index = first_index;
+        self
+    }
+
+    /// Lets a fixed n be only the number of features that a model knows. Rows with others stay sparse, so that nothing
+    /// takes them for a row of this n.
+    pub(crate) fn with_unseen(mut self) -> Self {
+        self.known_n = self.rules.fixed_n.take();
         self
     }
 
@@ -144,7 +154,8 @@ impl SparseBuilder {
         }
         memory::need(self.held.bytes())?;
         self.held = sparse_blocks::raised(&self.held);
-        self.rules.n = self.rules.fixed_n.unwrap_or(n);
+        let known = self.rules.fixed_n.or(self.known_n);
+        self.rules.n = known.map_or(n, |known| known.max(n));
         self.largest = n;
         self.rows_to_raise = self.first;
         self.first_index = 0;
@@ -384,7 +395,8 @@ impl SparseBuilder {
         names.map_or(0, |names| names.vocabulary.bytes())
     }
 
-    /// The shape of the features so far, in the layout that fits the number of active ones. Names need sparse rows.
+    /// The shape of the features so far, in the layout that fits the number of active ones. Names need sparse rows, and
+    /// so do features that a model has never seen.
     fn shape(&self) -> Shape {
         // In Boolean data an explicit -1 is a bit 0, like an absent value.
         let entries = self.ones + if self.is_real { self.others } else { 0 };
@@ -396,12 +408,13 @@ impl SparseBuilder {
             // The limit on bytes is about the features.
             labels: LabelKind::Unlabelled,
         };
-        match self.names {
-            Some(_) => Shape {
+        let has_unseen = self.known_n.is_some_and(|known| shape.n > known);
+        match self.names.is_some() || has_unseen {
+            true => Shape {
                 entries: Some(entries),
                 ..shape
             },
-            None => shape.of_entries(entries),
+            false => shape.of_entries(entries),
         }
     }
 
@@ -425,7 +438,8 @@ impl SparseBuilder {
             self.rules.n = self.rules.n.max(1);
         }
         if self.names.is_some() && self.rules.n == 0 && self.rows() > 0 {
-            let detail = "No example has a name; say `vocabulary=open` if that is meant.";
+            let detail = "No example has a value or a name; write the values, or say `vocabulary=open` if examples without any \
+                          name are meant.";
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
         self.rules.check_present(self.rows())?;

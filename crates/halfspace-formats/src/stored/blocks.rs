@@ -217,6 +217,13 @@ pub(crate) fn read_rows(
     let mut labels = vec![Vec::new(); header.labels.planes()];
     let is_real = header.is_real;
     let mut sparse = header.entries.map(|_| SparseMatrix::new(header.n, is_real));
+    let first = layout.block_offset(rows.start / BLOCK_ROWS);
+    let last = layout.block_end((rows.end - 1) / BLOCK_ROWS);
+    if let (Some(sparse), Some(first), Some(last), 1..) = (&mut sparse, first, last, capacity) {
+        // An active feature takes at least a byte, and its value 8.
+        let entry_bytes = if is_real { 9 } else { 1 };
+        sparse.reserve(capacity, (last - first) as usize / entry_bytes);
+    }
     for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
         let held = layout.rows_of(block);
         let mut packed = None;

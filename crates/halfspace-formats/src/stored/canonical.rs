@@ -75,10 +75,13 @@ pub(crate) fn of_sparse(n: usize, row: SparseRow<'_>, bytes: &mut Vec<u8>) {
     };
     let is_sparse = begin(dense_bytes, active().count(), entry_bytes, bytes);
     match (is_sparse, row.values) {
-        (true, None) => row
-            .ids
-            .iter()
-            .for_each(|id| bytes.extend_from_slice(&id.to_le_bytes())),
+        (true, None) => {
+            let start = bytes.len();
+            bytes.resize(start + size_of_val(row.ids), 0);
+            for (four, id) in bytes[start..].as_chunks_mut().0.iter_mut().zip(row.ids) {
+                *four = id.to_le_bytes();
+            }
+        }
         (true, Some(_)) => active().for_each(|(id, value)| push_entry(id, value, bytes)),
         (false, values) => {
             let start = bytes.len();

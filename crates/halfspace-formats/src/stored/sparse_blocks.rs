@@ -38,57 +38,64 @@ const MASKS: [u32; GROUP] = [0xff, 0xffff, 0xff_ffff, u32::MAX];
 
 /// Packs numbers behind their lengths.
 struct Packer<'b> {
-    bytes: &'b mut Vec<u8>,
+    lengths: &'b mut [u8],
+    bytes: &'b mut [u8],
     count: usize,
+    end: usize,
 }
 
 impl<'b> Packer<'b> {
-    fn new(count: usize, bytes: &'b mut Vec<u8>) -> Self {
-        bytes.clear();
-        bytes.resize(count.div_ceil(GROUP), 0);
-        Self { bytes, count: 0 }
-    }
-
-    fn push(&mut self, number: u32) {
-        let length = (u32::BITS - number.leading_zeros()).div_ceil(8).max(1) as usize;
-        self.bytes[self.count / GROUP] |= (length as u8 - 1) << (2 * (self.count % GROUP));
-        self.count += 1;
-        self.bytes
-            .extend_from_slice(&number.to_le_bytes()[..length]);
-    }
-}
-
-/// Packed numbers, read from the front.
-struct Numbers<'b> {
-    lengths: &'b [u8],
-    /// The numbers, and at least three bytes more.
-    bytes: &'b [u8],
-    place: usize,
-    at: usize,
-}
-
-impl<'b> Numbers<'b> {
-    /// None if the bytes end before the lengths of `count` numbers do.
-    fn new(count: usize, bytes: &'b [u8]) -> Option<Self> {
-        let (lengths, bytes) = bytes.split_at_checked(count.div_ceil(GROUP))?;
-        Some(Self {
+    /// Packs `count` numbers, for which the buffer has space afterwards.
+    fn new(count: usize, buffer: &'b mut Vec<u8>) -> Self {
+        let lengths = count.div_ceil(GROUP);
+        buffer.clear();
+        buffer.resize(lengths + count * size_of::<u32>(), 0);
+        let (lengths, bytes) = buffer.split_at_mut(lengths);
+        Self {
             lengths,
             bytes,
-            place: 0,
-            at: 0,
-        })
+            count: 0,
+            end: 0,
+        }
     }
 
-    /// None after the last number.
     #[inline]
-    fn take(&mut self) -> Option<u32> {
-        let lengths = self.lengths.get(self.place / GROUP)?;
-        let length = usize::from(lengths >> (2 * (self.place % GROUP))) % GROUP;
-        let four = self.bytes.get(self.at..)?.first_chunk()?;
-        self.place += 1;
-        self.at += length + 1;
-        Some(u32::from_le_bytes(*four) & MASKS[length])
+    fn push(&mut self, number: u32) {
+        let more = MASKS[..3]
+            .iter()
+            .map(|most| u8::from(number > *most))
+            .sum::<u8>();
+        self.lengths[self.count / GROUP] |= more << (2 * (self.count % GROUP));
+        // All four bytes are written. The next number overwrites those that this one does not need.
+        self.bytes[self.end..][..size_of::<u32>()].copy_from_slice(&number.to_le_bytes());
+        self.count += 1;
+        self.end += usize::from(more) + 1;
     }
+
+    /// The number of bytes that all numbers take.
+    fn finish(self) -> usize {
+        debug_assert_eq!(self.lengths.len(), self.count.div_ceil(GROUP));
+        self.lengths.len() + self.end
+    }
+}
+
+/// The packed numbers at the start of some bytes, and the number of bytes that they take. At least three bytes more
+/// follow them. None if the bytes end before.
+fn unpacked(count: usize, bytes: &[u8]) -> Option<(Vec<u32>, usize)> {
+    let (lengths, bytes) = bytes.split_at_checked(count.div_ceil(GROUP))?;
+    // Each number takes at least a byte.
+    let mut numbers = vec![0; count.min(bytes.len())];
+    let mut at = 0;
+    for (four, lengths) in numbers.chunks_mut(GROUP).zip(lengths) {
+        let mut lengths = *lengths;
+        for number in four {
+            let more = usize::from(lengths) % GROUP;
+            *number = u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?) & MASKS[more];
+            lengths >>= 2;
+            at += more + 1;
+        }
+    }
+    (numbers.len() == count).then_some((numbers, lengths.len() + at))
 }
 
 /// Writes a block without its labels and its check. `bytes` is a reused buffer.
@@ -107,8 +114,10 @@ pub(crate) fn write(
             next = id + 1;
         }
     }
+    let used = packer.finish();
+    bytes.truncate(used);
     // There are at least as many bytes as entries.
-    let length = u32::try_from(bytes.len()).map_err(|_| ErrorKind::FileTooLarge)?;
+    let length = u32::try_from(used).map_err(|_| ErrorKind::FileTooLarge)?;
     let head = u64::from(length) | (block.entries() as u64) << u32::BITS;
     bytes.resize(bytes.len().next_multiple_of(WORD_BYTES), 0);
     to.write([head])?;
@@ -177,19 +186,16 @@ impl SparseWords {
 
     /// None if the bytes are not the rows of a block.
     fn append(&self, rows: usize, to: &mut SparseMatrix) -> Option<()> {
-        let mut numbers = Numbers::new(rows + self.entries, self.packed.as_flattened())?;
-        let counts: Vec<u32> = (0..rows).map(|_| numbers.take()).collect::<Option<_>>()?;
-        if counts.iter().map(|&count| count as usize).sum::<usize>() != self.entries {
-            return None;
-        }
+        let (numbers, used) = unpacked(rows + self.entries, self.packed.as_flattened())?;
+        let (counts, mut distances) = numbers.split_at(rows);
         let (is_real, mut values) = (to.is_real(), &self.values[..]);
-        for count in counts {
-            let own;
-            (own, values) = values.split_at((count as usize).min(values.len()));
-            let distances = (0..count).map_while(|_| numbers.take());
-            to.push_distances(distances, is_real.then_some(own))?;
+        for &count in counts {
+            let (own, own_values);
+            (own, distances) = distances.split_at_checked(count as usize)?;
+            (own_values, values) = values.split_at(own.len().min(values.len()));
+            to.push_distances(own, is_real.then_some(own_values))?;
         }
-        (numbers.lengths.len() + numbers.at == self.length).then_some(())
+        (distances.is_empty() && used == self.length).then_some(())
     }
 }
 
@@ -215,6 +221,8 @@ mod tests {
         let mut bytes = Vec::new();
         let mut packer = Packer::new(numbers.len(), &mut bytes);
         numbers.iter().for_each(|number| packer.push(*number));
+        let used = packer.finish();
+        bytes.truncate(used);
         bytes.extend([0; 3]);
         bytes
     }
@@ -238,10 +246,7 @@ mod tests {
             numbers in proptest::collection::vec((any::<u32>(), 0_u32..32).prop_map(|(it, by)| it >> by), 0..40),
         ) {
             let bytes = packed(&numbers);
-            let mut read = Numbers::new(numbers.len(), &bytes).unwrap();
-            let all: Option<Vec<u32>> = numbers.iter().map(|_| read.take()).collect();
-            prop_assert_eq!(all, Some(numbers));
-            prop_assert_eq!(read.lengths.len() + read.at + 3, bytes.len());
+            prop_assert_eq!(unpacked(numbers.len(), &bytes), Some((numbers, bytes.len() - 3)));
         }
     }
 

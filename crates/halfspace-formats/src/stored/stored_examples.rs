@@ -199,7 +199,7 @@ impl StoredExamples {
         if self.shape().memory_bytes() <= self.buffers.whole_bytes_max {
             return self.whole(stop).map(|_| ());
         }
-        let mut digest = RowsDigest::new(self.header());
+        let mut digest = RowsDigest::new(self.header()).on_a_thread(self.header());
         let mut first = 0;
         while first < self.header().examples {
             if let Some(interrupt) = stop.raised() {

@@ -305,8 +305,8 @@ impl TableColumns {
                     "No column is"
                 };
                 let detail = format!(
-                    "{how_many} named label, class, target or y. Name the label column, as in `labels={}`; the \
-                     columns are {}.",
+                    "{how_many} named label, class, target or y. Name the label column, as in `labels={}`, or say \
+                     `labels=none` if there is none; the columns are {}.",
                     self.said(last),
                     self.listed()
                 );

@@ -153,7 +153,7 @@ fn positive_is_refused_without_label_values() {
             format,
             body,
             &format!("{query}positive=1"),
-            LabelRule::Ignored,
+            LabelRule::Ignored(None),
         );
         assert!(ignored.is_ok() || format == Format::Octets, "{format:?}");
     }

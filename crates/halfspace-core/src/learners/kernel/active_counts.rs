@@ -54,8 +54,12 @@ pub(super) fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<St
         if count <= most {
             return ControlFlow::Continue(());
         }
+        let which = match examples.shape().examples {
+            1 => "the example".to_owned(),
+            _ => format!("example {example} (from 0)"),
+        };
         found = Some(format!(
-            "example {example} (from 0) has {count} active features, more than max_active = {most}"
+            "{which} has {count} active features, more than max_active = {most}"
         ));
         ControlFlow::Break(())
     })?;

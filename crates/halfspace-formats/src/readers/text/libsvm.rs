@@ -21,6 +21,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
+use crate::classes::{Classes, LabelRule};
 use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{FirstIndex, FormatOption, LabelsColumn, Options};
@@ -40,7 +41,8 @@ pub(crate) fn parse(
     spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    let labelled = options.labels != Some(LabelsColumn::None);
+    let mut labels = RowLabels::new(options)?;
+    let labelled = !matches!(labels, RowLabels::Absent);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let (mut spool, mut rows) = (spool, None);
     let mut indices = Indices::new(options);
@@ -49,7 +51,11 @@ pub(crate) fn parse(
         let (limits, values, spool) = (&options.limits, options.values, spool.take());
         if !is_named {
             let builder = SparseBuilder::new(limits, options.n, values, spool)?;
-            return Ok(builder.of_first_index(first_index));
+            let builder = builder.of_first_index(first_index);
+            return Ok(match options.unseen_indices {
+                true => builder.with_unseen(),
+                false => builder,
+            });
         }
         SampleRules::check_no_n(options.n)?;
         options.refuse(
@@ -58,10 +64,6 @@ pub(crate) fn parse(
         )?;
         SparseBuilder::of_names(limits, values, spool, options.open_vocabulary)
     };
-    let scan = labelled
-        .then(|| LabelNames::new(options, None))
-        .transpose()?;
-    let mut labels = scan.flatten();
     let mut blank = None;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
@@ -89,24 +91,47 @@ pub(crate) fn parse(
             }
         };
         let indices = (!is_named).then_some(&mut indices);
-        let row = read_row(line, start, labelled, indices, labels.as_mut(), builder);
+        let row = read_row(line, start, indices, &mut labels, builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
     let (is_named, mut builder) = match rows {
         Some(rows) => rows,
         None => (false, begin(false)?),
     };
-    let labels = labels.filter(|_| builder.rows() > 0);
-    if let (Some(preview), Some(labels)) = (preview, &labels) {
-        preview.count_labels(labels);
-    }
-    if let Some(labels) = labels {
+    if let RowLabels::Read(labels) = labels
+        && builder.rows() > 0
+    {
+        if let Some(preview) = preview {
+            preview.count_labels(&labels);
+        }
         builder.decide_labels(labels.finish()?);
     }
     Ok(Parsed {
         first_index: Some(indices.first).filter(|_| !is_named),
         ..builder.finish(options.unlabelled)?
     })
+}
+
+/// The labels at the beginnings of the lines.
+enum RowLabels<'o> {
+    /// The lines have none.
+    Absent,
+    /// A prediction ignores them.
+    Ignored(Option<&'o Classes>),
+    Read(LabelNames),
+}
+
+impl<'o> RowLabels<'o> {
+    fn new(options: &'o Options) -> Result<Self, Fault> {
+        if options.labels == Some(LabelsColumn::None) {
+            return Ok(Self::Absent);
+        }
+        if let LabelRule::Ignored(classes) = &options.label_rule {
+            return Ok(Self::Ignored(classes.as_ref()));
+        }
+        let names = LabelNames::new(options, None)?;
+        Ok(names.map_or(Self::Absent, Self::Read))
+    }
 }
 
 /// Where the indices of a body begin.
@@ -138,21 +163,18 @@ fn blank_line() -> Fault {
 fn read_row(
     line: Line<'_>,
     start: usize,
-    labelled: bool,
     indices: Option<&mut Indices>,
-    labels: Option<&mut LabelNames>,
+    labels: &mut RowLabels<'_>,
     builder: &mut SparseBuilder,
 ) -> Result<(), Misplaced> {
     let is_named = indices.is_none();
     let text = line.text;
-    let (label, after) = match labelled {
-        true => {
-            let end = token_end(text, start);
-            let label = read_label(&text[start..end], is_named, labels);
-            (label.map_err(|fault| (start, fault))?, end)
-        }
-        false => (None, start),
+    let after = match labels {
+        RowLabels::Absent => start,
+        RowLabels::Ignored(_) | RowLabels::Read(_) => token_end(text, start),
     };
+    let label = read_label(&text[start..after], is_named, labels);
+    let label = label.map_err(|fault| (start, fault))?;
     let ended = match indices {
         None => {
             read_names(text, after, line.number, builder)?;
@@ -166,31 +188,40 @@ fn read_row(
     ended.map_err(|fault| (start, fault))
 }
 
-/// Reads a label, unless labels are ignored. For new data we know only after all values which of them means +1.
+/// Reads a label, if there are labels. For new data we know only after all values which of them means +1.
 fn read_label(
     token: &[u8],
     is_named: bool,
-    labels: Option<&mut LabelNames>,
+    labels: &mut RowLabels<'_>,
 ) -> Result<Option<u32>, Fault> {
-    if token.contains(&b':') {
-        let shown = excerpt(token);
-        let detail = format!(
-            "The line begins with the feature {shown}; begin the line with a label, or use \
-             labels=none."
-        );
-        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+    let refused = |detail: String| Err(Fault::new(FormatErrorKind::BadLabel, detail));
+    let shown = || excerpt(token);
+    if !matches!(labels, RowLabels::Absent) && token.contains(&b':') {
+        return refused(format!(
+            "The line begins with the feature {}; begin the line with a label, or use labels=none.",
+            shown()
+        ));
     }
-    let Some(labels) = labels else {
-        return Ok(None);
-    };
-    if !is_named && !labels.is_known() && parse_number(token).is_err() {
-        let detail = format!(
-            "{} is not a label; labels are numbers, and `labels=none` reads lines without labels.",
-            excerpt(token)
-        );
-        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+    match labels {
+        RowLabels::Read(names) if is_named || names.is_known() || parse_number(token).is_ok() => {
+            names.push(token).map(Some)
+        }
+        RowLabels::Read(_) => refused(format!(
+            "{} is not a label; labels are numbers, and `labels=none` reads lines without labels. If features have \
+             names, say `vocabulary=open`; then classes have names too.",
+            shown()
+        )),
+        // Else a line without a label would lose its first name.
+        RowLabels::Ignored(Some(classes))
+            if is_named && classes.read(token).is_err() && parse_number(token).is_err() =>
+        {
+            refused(format!(
+                "{} is no class of the model; begin the line with a label, such as 0, or use labels=none.",
+                shown()
+            ))
+        }
+        RowLabels::Ignored(_) | RowLabels::Absent => Ok(None),
     }
-    labels.push(token).map(Some)
 }
 
 /// Whether the first feature of a line has a name in place of an index.
@@ -228,8 +259,12 @@ fn read_names(
             Some(colon) => (&token[..colon], &token[colon + 1..]),
             None => (token, &b"1"[..]),
         };
-        let value =
-            parse_number(value).map_err(|fault| (at - value.len(), fault.of_value(value)))?;
+        let value = parse_number(value).map_err(|fault| {
+            let mut fault = fault.of_value(value);
+            fault.detail +=
+                " The value follows the last colon of a name, so a name with a colon needs one.";
+            (at - value.len(), fault)
+        })?;
         let name = error::name(name).map_err(|fault| (start, fault))?;
         let became_real = builder.name(name, value);
         if became_real.map_err(|fault| (start, fault))? {
@@ -256,7 +291,8 @@ fn read_pairs(
             return Ok(next - first);
         }
         let start = at;
-        let mut index = 0_usize;
+        let (mut index, digits) = leading_number(text, at);
+        at += digits;
         while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0'))
             && digit < 10
         {
@@ -283,6 +319,28 @@ fn read_pairs(
         }
         next = index + 1;
     }
+}
+
+/// The number of the first digits from a place on, at most 8 of them, and how many they are. Near the end of the line
+/// it reads none.
+#[inline]
+fn leading_number(text: &[u8], at: usize) -> (usize, usize) {
+    let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) else {
+        return (0, 0);
+    };
+    // The bytes of digits become 0 to 9, and each other byte gets a bit in its upper half.
+    let values = u64::from_le_bytes(*eight) ^ 0x3030_3030_3030_3030;
+    let others = (values | values.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0;
+    let digits = others.trailing_zeros() / u8::BITS;
+    if digits == 0 {
+        return (0, 0);
+    }
+    // Zeros go before the digits. Then neighbours are joined: to 4 numbers below 100, to 2 below 10^4, to one.
+    let ones = values << (u64::BITS - u8::BITS * digits);
+    let tens = (ones.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let hundreds = (tens.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
+    let number = hundreds.wrapping_mul(10_000 << 32 | 1) >> 32;
+    (number as usize, digits as usize)
 }
 
 /// Checks the index at this place of the text, which must be at least `next`, and explains its fault. `first` is the

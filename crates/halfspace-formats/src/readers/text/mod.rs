@@ -8,4 +8,5 @@ pub(crate) mod libsvm;
 pub(crate) mod line_steps;
 pub(crate) mod lines;
 pub(crate) mod ndjson;
+pub(crate) mod ndjson_portions;
 pub(crate) mod write_examples;

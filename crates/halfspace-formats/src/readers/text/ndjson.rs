@@ -2,10 +2,10 @@
 //! is a bit string, an array of numbers, or an array or an object of names.
 //!
 //! All lines of a body are of the same one of these four kinds. A row is an object with one member per column, but an
-//! object with bits or an array in `x` is an example. Blank lines are skipped. You can read a body as a whole, or in
-//! portions while it arrives.
+//! object with bits or an array in `x` is an example. Blank lines are skipped. [`crate::NdjsonPortions`]
+//! reads a body while it arrives.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::Read;
 
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -19,7 +19,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::classes::{LABEL, LabelRule};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
-use crate::options::{FormatOption, Options, ParseLimits, UnlabelledMeans};
+use crate::options::{Options, ParseLimits};
 use crate::readers::json;
 use crate::readers::json::depth::{self, DepthCounter};
 use crate::readers::json::examples::read_names;
@@ -28,15 +28,11 @@ use crate::stored::spool::Spool;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::tables::preview::Preview;
 
-/// Approximate bytes of text per portion. If a caller must not wait for the body, it must not compute for long
-/// either.
-const PORTION_BYTES: u64 = 256 * 1024;
-
 /// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
 
 /// What errors about options call a line that is no row.
-const EXAMPLE: &str = "a line with an example";
+pub(super) const EXAMPLE: &str = "a line with an example";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
@@ -184,8 +180,8 @@ fn read_row(line: Line<'_>, rows: &mut ObjectRows<'_>) -> Result<(), FormatError
 }
 
 /// The examples of some lines, which are of one kind.
-struct ExampleLines {
-    builder: SampleBuilder,
+pub(super) struct ExampleLines {
+    pub(super) builder: SampleBuilder,
     /// Kind of the first line.
     first: Option<LineKind>,
     limits: ParseLimits,
@@ -194,7 +190,7 @@ struct ExampleLines {
 }
 
 impl ExampleLines {
-    fn new(options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
+    pub(super) fn new(options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
         let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
         let positive = options.table.positive.as_deref();
         let labels = LabelNames::beside(&options.label_rule, positive)?;
@@ -212,7 +208,11 @@ impl ExampleLines {
     }
 
     /// Reads a line that is not blank. If there are options with an encoding, it may be a row.
-    fn read(&mut self, line: Line<'_>, encoded: Option<&Options>) -> Result<(), FormatError> {
+    pub(super) fn read(
+        &mut self,
+        line: Line<'_>,
+        encoded: Option<&Options>,
+    ) -> Result<(), FormatError> {
         let start = line.text.len() - line.text.trim_ascii_start().len();
         let at_start = |fault: Fault| fault.at(line.number, start);
         if let Some(options) = encoded {
@@ -256,173 +256,6 @@ impl ExampleLines {
                 builder.values(names.as_deref(), values)?;
                 Ok(builder.end_row(label.unwrap_or(known))?)
             })
-    }
-}
-
-/// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines, labels and
-/// values hold across all portions.
-pub struct NdjsonPortions<R> {
-    lines: LineReader<Ration<R>>,
-    examples: ExampleLines,
-    /// The options for rows, if there is an encoding.
-    encoded: Option<Options>,
-    unlabelled: UnlabelledMeans,
-    /// Number of lines read.
-    read: u64,
-    /// Line numbers of the examples that were not taken yet.
-    lines_of_examples: Vec<u64>,
-}
-
-/// State of the source after some lines were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Supply {
-    /// More lines may be available now.
-    More,
-    /// No line is available now, because the source returned [`std::io::ErrorKind::WouldBlock`].
-    Pending,
-    /// The body has ended.
-    End,
-}
-
-/// A source that returns `WouldBlock` after `left` bytes, until `left` is raised.
-struct Ration<R> {
-    reader: R,
-    left: u64,
-}
-
-impl<R: Read> Read for Ration<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let length = buffer.len().min(left);
-        let read = self.reader.read(&mut buffer[..length])?;
-        self.left -= read as u64;
-        Ok(read)
-    }
-}
-
-/// Some examples of a body, in order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Portion {
-    /// The examples.
-    pub parsed: Parsed,
-    /// Line number of each example, from 1.
-    pub lines: Vec<u64>,
-}
-
-impl<R: Read> NdjsonPortions<R> {
-    /// The bytes of memory that a line may take once it has begun.
-    pub fn line_bytes(&self) -> u64 {
-        self.lines.buffer_bytes()
-    }
-
-    /// Makes a reader before the first line. You should set [`Options::n`], because otherwise each portion has its
-    /// own n.
-    ///
-    /// # Errors
-    /// When the options do not fit NDJSON or exceed a limit.
-    pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
-        options.refuse("NDJSON", &FormatOption::NOT_OF_OBJECTS)?;
-        let mut options = options.clone();
-        if options.label_rule == LabelRule::New {
-            // The values of later lines cannot decide what the labels of this one mean.
-            options.label_rule = LabelRule::of(None);
-        }
-        let options = &options;
-        let examples = ExampleLines::new(options, None)?;
-        if examples.builder.reads_stated_labels() {
-            let detail = "The option `positive` needs all labels of a body, but each line of a stream is learnt before \
-                          the next arrives; leave it out.";
-            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
-        }
-        if options.table.encoding.is_none() {
-            options.refuse_columns(EXAMPLE)?;
-        }
-        let encoded = options
-            .table
-            .encoding
-            .is_some()
-            .then(|| with_names(options));
-        let ration = Ration { reader, left: 0 };
-        Ok(Self {
-            lines: LineReader::new(ration, options.limits.line_bytes_max),
-            examples,
-            encoded,
-            unlabelled: options.unlabelled,
-            read: 0,
-            lines_of_examples: Vec::new(),
-        })
-    }
-
-    /// Reads `lines_max` lines, or fewer if the source has no more for now or the lines are long.
-    ///
-    /// # Errors
-    /// The fault of a line, with its place. You can still take the examples before this line.
-    pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
-        self.lines.source().left = PORTION_BYTES;
-        let last = self.read.saturating_add(lines_max);
-        while self.read < last {
-            match self.read_line(last) {
-                Ok(true) => {}
-                Ok(false) => return Ok(Supply::End),
-                Err(error) if error.kind == FormatErrorKind::NotYet => {
-                    return Ok(match self.lines.source().left {
-                        0 => Supply::More,
-                        _ => Supply::Pending,
-                    });
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Supply::More)
-    }
-
-    /// The number of lines read so far, including blank lines.
-    pub fn lines(&self) -> u64 {
-        self.read
-    }
-
-    /// The number of names of the examples that were not taken yet, if features have names.
-    pub fn names(&self) -> usize {
-        self.examples.builder.named_entries()
-    }
-
-    /// Returns the examples since the last call, if there are any.
-    ///
-    /// # Errors
-    /// When a limit is exceeded.
-    pub fn take(&mut self) -> Result<Option<Portion>, FormatError> {
-        if self.examples.builder.rows() == 0 {
-            return Ok(None);
-        }
-        let rest = self.examples.builder.for_the_rest()?;
-        let gathered =
-            std::mem::replace(&mut self.examples.builder, rest).finish(self.unlabelled)?;
-        let parsed = gathered.in_memory();
-        let mut lines = std::mem::take(&mut self.lines_of_examples);
-        // If the last line was refused, it has no example.
-        lines.truncate(parsed.data.examples());
-        Ok(Some(Portion { parsed, lines }))
-    }
-
-    /// Reads a line. After a blank line, also skips empty lines up to line `last`. Returns false at the end.
-    fn read_line(&mut self, last: u64) -> Result<bool, FormatError> {
-        let Some(line) = self.lines.next_line()? else {
-            return Ok(false);
-        };
-        self.read = line.number;
-        let text = line.text.trim_ascii_end();
-        if text.is_empty() {
-            self.lines.pass_empty_lines(last - self.read);
-            self.read = self.lines.number();
-            return Ok(true);
-        }
-        self.lines_of_examples.push(line.number);
-        self.examples
-            .read(Line { text, ..line }, self.encoded.as_ref())?;
-        Ok(true)
     }
 }
 
@@ -564,12 +397,38 @@ fn read_named(
     builder: &mut SampleBuilder,
 ) -> Result<(), Misplaced> {
     let was_real = builder.has_real_names();
-    read_names(x, limits, builder).map_err(|(at, fault)| (start + at, fault))?;
+    let read = match read_texts(x, builder) {
+        Ok(false) => read_names(x, limits, builder),
+        read => read.map(drop),
+    };
+    read.map_err(|(at, fault)| (start + at, fault))?;
     if builder.has_real_names() && !was_real {
         let column = start as u64 + 1;
         builder.note_first_real(Place::Line { line, column });
     }
     Ok(())
+}
+
+/// Reads a list of texts without escapes, the common form of names. Of any other valid JSON it reads only a part, and
+/// returns false.
+fn read_texts(x: &str, builder: &mut SampleBuilder) -> Result<bool, Misplaced> {
+    let is_between = |text: &str| {
+        let mut bytes = text.bytes();
+        bytes.all(|byte| matches!(byte, b'[' | b',' | b']') || byte.is_ascii_whitespace())
+    };
+    if memchr::memchr(b'\\', x.as_bytes()).is_some() {
+        return Ok(false);
+    }
+    let (mut quotes, mut end) = (memchr::memchr_iter(b'"', x.as_bytes()), 0);
+    while let (Some(open), Some(close)) = (quotes.next(), quotes.next()) {
+        if !is_between(&x[end..open]) {
+            return Ok(false);
+        }
+        let name = &x[open + 1..close];
+        builder.name(name, 1.0).map_err(|fault| (open, fault))?;
+        end = close + 1;
+    }
+    Ok(end > 0 && is_between(&x[end..]))
 }
 
 fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {

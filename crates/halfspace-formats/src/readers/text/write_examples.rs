@@ -2,9 +2,8 @@
 //!
 //! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if it means -1. They
 //! write features with names as lists of the names, or as objects if there are values other than 1. CSV
-//! and LIBSVM write the label first. For the label, CSV writes the name of the class. The others write 1 or -1 where
-//! these can only mean the labels themselves, and otherwise the name, except that LIBSVM writes the codes if there
-//! are more than two classes.
+//! and LIBSVM write the label first. The label is the name of the class, except that LIBSVM, whose new data have numbers
+//! as labels, writes 1 or -1 where these can only mean the labels themselves.
 //!
 //! To read CSV or LIBSVM without labels, use `labels=none`. LIBSVM leaves out zeros, so its reader may need the option
 //! `n`.
@@ -93,7 +92,7 @@ fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -
     let texts = names.iter().map(String::as_str);
     match format {
         TextFormat::Csv => texts.map(|name| csv_cell(name).into_owned()).collect(),
-        _ if labels.signs().is_some() && classes.reads_signs() => signs,
+        TextFormat::Libsvm if labels.signs().is_some() && classes.reads_signs() => signs,
         TextFormat::Libsvm => texts.map(libsvm_token).collect(),
         TextFormat::Json | TextFormat::Ndjson => texts
             .map(|name| serde_json::Value::from(name).to_string())
@@ -371,7 +370,7 @@ mod tests {
             1 << 20,
         )
         .unwrap();
-        assert!(text.starts_with("{\"x\":\"10\",\"y\":1}\n"), "{text}");
+        assert!(text.starts_with("{\"x\":\"10\",\"y\":\"yes\"}\n"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -511,3 +512,17 @@ def test_connect_warns_of_another_release(client: halfspace.Client, monkeypatch:
     monkeypatch.setattr("halfspace.requests.VERSION", "99.0.0")
     with pytest.warns(UserWarning, match="older than this client"):
         halfspace.connect(client.address)
+
+
+@pytest.mark.parametrize("place", ["copy", "source distribution"])
+def test_a_copy_of_the_folder_says_what_the_build_needs(tmp_path: Path, place: str) -> None:
+    shutil.copy(PACKAGE / "build_backend.py", tmp_path)
+    (tmp_path / "maturin.py").write_text("def build_wheel(): return 'built'\n")
+    if place == "source distribution":
+        (tmp_path / "PKG-INFO").touch()
+    code = "import build_backend; print(build_backend.build_wheel())"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    if place == "copy":
+        assert ran.returncode == 1 and "pip install ./clients/python" in ran.stderr and "Traceback" not in ran.stderr
+    else:
+        assert ran.stdout == "built\n", ran.stderr

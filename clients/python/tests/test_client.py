@@ -210,7 +210,7 @@ def test_data_errors_name_their_row_or_column(client: halfspace.Client) -> None:
         ([[1, 0], [1]], [1, 0], "row 1 of X has the length 1"),
         (X, [*Y[:5], None, *Y[6:]], "label of row 5 is missing"),
         ([["a\nb", 1], ["c", 0]], [1, 0], "line break"),
-        (pandas.DataFrame({"a": [[1], [2]]}), [1, 0], "a cell holds a list"),
+        (pandas.DataFrame({"a": [[1], [2]]}), [1, 0], "row 0 of X in the column 'a' holds a list"),
     ]
     for examples, labels, message in faults:
         with pytest.raises(halfspace.DataError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 
@@ -50,3 +51,10 @@ def problem(status: int, document: dict[str, Any]) -> Problem:
     """The error for a refusal."""
     kinds = {401: Unauthorized, 404: NotFound, 429: Busy, 503: Busy}
     return kinds.get(status, Problem)(status, document)
+
+
+def unsendable(what: str, error: UnicodeEncodeError) -> DataError:
+    """The error for a text that no UTF-8 has."""
+    text, surrogate = reprlib.repr(error.object), error.object[error.start]
+    fault = f"{what} holds the text {text} with the lone surrogate {surrogate!r}, which UTF-8 does not have"
+    return DataError(f"{fault}; text.encode(errors='replace').decode() puts ? in its place")

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 import msgspec
 
 from . import types
-from .data import content, is_texts, labelled, part, rows
+from .data import content, is_sparse, labelled, part, rows
 from .errors import HalfspaceError, JobFailed, NotFound, Problem, Unreachable, problem
 from .process import Owner
 from .requests import Call
-from .streams import Features, Stream, answers, names, numbers, one_by_one, pulled, waited
+from .rows import is_texts, listed, named, numbers, read, refuse_text
+from .streams import Features, Stream, answers, one_by_one, pulled, waited
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
@@ -202,12 +203,14 @@ class Model:
         """Whether features have names that nobody listed in advance."""
         return msgspec.json.decode(self.export(), type=Vocabulary).vocabulary == "open"
 
-    def predictions(self, X: Any, **options: Any) -> types.Predictions:
-        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`.
+    def predictions(self, X: Any, scores: str | None = None, **options: Any) -> types.Predictions:
+        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`,
+        and `scores="top=2"` the two best classes in `ranking`.
 
         If the model reads names, rows may be lists or maps of names, and `unseen` counts the names of each example
-        that the model does not know.
+        that the model does not know. `options` are the parameters of tables.
         """
+        X, options = listed(X), {**options, "scores": scores}
         if is_texts(X) and self.reads_names:
             options["vocabulary"] = "open"
         body = content(X, **options)
@@ -216,7 +219,7 @@ class Model:
             return of_lines(answered)
         found = self.client.predict_model(self.id, body)
         count = rows(X)
-        if found.scores is None and options.get("scores") != "none" and count is not None and count > 1:
+        if found.scores is None and scores != "none" and count is not None and count > 1:
             # The service leaves the scores out of a long answer.
             halves = part(X, 0, count // 2), part(X, count // 2, count)
             return joined([self.predictions(half, **options) for half in halves])
@@ -239,7 +242,12 @@ class Model:
         return self.client.get_model_explanation(self.id, top=top)
 
     def evaluate(self, X: Any, y: Any = None, **options: Any) -> types.EvaluateResult:
-        """The errors on labelled examples."""
+        """The errors on labelled examples.
+
+        `options` are the parameters of tables, `fresh=True` for examples that no training had, and `confidence` of the
+        bounds on the error.
+        """
+        X = listed(X)
         if is_texts(X) and self.reads_names:
             options["vocabulary"] = "open"
         call = Call("POST", f"/v1/models/{self.id}/evaluate", body=labelled(X, y, **options))
@@ -533,10 +541,15 @@ class AsyncSession:
 
 def features_of(session: types.Session) -> Features:
     """How a session reads the features of an example."""
-    return names if session.vocabulary == "open" else numbers
+    return named if session.vocabulary == "open" else numbers
 
 
 def predicting(session: types.Session, X: Any) -> Call:
     """The request that predicts without learning."""
-    body = {"unlabelled": {"examples": [features_of(session)(x) for x in X]}}
+    if hasattr(X, "columns"):
+        # A frame would give the names of its columns as rows.
+        X = X.to_numpy()
+    X = listed(X.toarray() if is_sparse(X) else X)
+    refuse_text(X, "X", "a list of rows")
+    body = {"unlabelled": {"examples": read(X, features_of(session))}}
     return Call("POST", f"/v1/sessions/{session.id}/predict", body=body)

@@ -227,8 +227,7 @@ class Model:
 
     def predict(self, X: Any, **options: Any) -> list[Any]:
         """The predicted classes as texts, or 1 and -1 if the training had labels of numbers such as 0 and 1."""
-        found = self.predictions(X, **options)
-        return list(found.predicted_classes or found.predictions)
+        return outcomes(self.predictions(X, **options))
 
     def predict_scores(self, X: Any, **options: Any) -> list[float]:
         """The scores of the predictions. A score beyond the range of floats is infinite; `predictions` has all its digits."""
@@ -277,6 +276,11 @@ class Model:
             names = " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
             cells.append((f"{fraction(term.weight):g}", names))
         return rows_html(f"Model {self.id}", cells)
+
+
+def outcomes(found: types.Predictions) -> list[Any]:
+    """The predicted classes as texts, or 1 and -1 where the classes have no names."""
+    return list(found.predicted_classes or found.predictions)
 
 
 def lines(ndjson: bytes) -> list[dict[str, Any]]:
@@ -462,9 +466,13 @@ class Session:
             yield answer
         self._is_certain = True
 
-    def predict(self, X: Any) -> list[int]:
-        """Predicts examples without learning."""
-        return list(self.client._send(predicting(self.document, X), types.Predictions).predictions)
+    def predict(self, X: Any) -> list[Any]:
+        """The predicted classes as texts, or 1 and -1 if they have no names. The session does not learn."""
+        return outcomes(self.predictions(X))
+
+    def predictions(self, X: Any, scores: str | None = None) -> types.Predictions:
+        """The predictions, of which a long answer lacks the scores. `scores` is that of `Model.predictions`."""
+        return self.client._send(predicting(self.document, X, scores), types.Predictions)
 
     def save_model(self, name: str | None = None) -> Model:
         """Saves the hypothesis as a model."""
@@ -522,9 +530,13 @@ class AsyncSession:
                     yield answer
         self._is_certain = True
 
-    async def predict(self, X: Any) -> list[int]:
-        """Predicts examples without learning."""
-        return list((await self.client._send(predicting(self.document, X), types.Predictions)).predictions)
+    async def predict(self, X: Any) -> list[Any]:
+        """Predicts examples without learning. See `Session.predict`."""
+        return outcomes(await self.predictions(X))
+
+    async def predictions(self, X: Any, scores: str | None = None) -> types.Predictions:
+        """The predictions with the scores, without learning. See `Session.predictions`."""
+        return await self.client._send(predicting(self.document, X, scores), types.Predictions)
 
     async def save_model(self, name: str | None = None) -> types.SavedModel:
         """Saves the hypothesis as a model."""
@@ -544,7 +556,7 @@ def features_of(session: types.Session) -> Features:
     return named if session.vocabulary == "open" else numbers
 
 
-def predicting(session: types.Session, X: Any) -> Call:
+def predicting(session: types.Session, X: Any, scores: str | None) -> Call:
     """The request that predicts without learning."""
     if hasattr(X, "columns"):
         # A frame would give the names of its columns as rows.
@@ -552,4 +564,4 @@ def predicting(session: types.Session, X: Any) -> Call:
     X = listed(X.toarray() if is_sparse(X) else X)
     refuse_text(X, "X", "a list of rows")
     body = {"unlabelled": {"examples": read(X, features_of(session))}}
-    return Call("POST", f"/v1/sessions/{session.id}/predict", body=body)
+    return Call("POST", f"/v1/sessions/{session.id}/predict", query={"scores": scores}, body=body)

@@ -514,6 +514,27 @@ def test_connect_warns_of_another_release(client: halfspace.Client, monkeypatch:
         halfspace.connect(client.address)
 
 
+def test_explanations_name_the_class(client: halfspace.Client) -> None:
+    classes = ["few" if sum(row) < 3 else "some" if sum(row) < 5 else "many" for row in X]
+    model = client.train(X, classes, learner="perceptron", max_passes=3, progress=False).model
+    for name in set(classes):
+        found = model.explain(top=2, class_=name)
+        assert found == client.get_model_explanation(model.id, top=2, class_=name)
+        assert len(found.terms) == 2 and f"The class {name} " in found.rule
+    calls: list[Callable[[], Any]] = [model.explain, lambda: client.get_model_explanation(model.id)]
+    for explain in calls:
+        with pytest.raises(halfspace.Problem, match="^class_: .* name one; the classes are") as refused:
+            explain()
+        assert refused.value.errors[0]["parameter"] == "class_"
+    shown = model._repr_html_()
+    assert all(f">{name}</th>" in shown for name in set(classes))
+
+
+def test_a_comparison_gives_its_figure_as_a_table(client: halfspace.Client) -> None:
+    found = client.compare(X, Y, learners=["perceptron"], folds=2, seed=1, max_passes=5, progress=False)
+    assert found.figure("csv").startswith("learner,") and found.figure().startswith("<svg")
+
+
 @pytest.mark.parametrize("place", ["copy", "source distribution"])
 def test_a_copy_of_the_folder_says_what_the_build_needs(tmp_path: Path, place: str) -> None:
     shutil.copy(PACKAGE / "build_backend.py", tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import reprlib
 from typing import Any
 
@@ -48,7 +49,13 @@ class Busy(Problem):
 
 
 def problem(status: int, document: dict[str, Any]) -> Problem:
-    """The error for a refusal."""
+    """The error for a refusal, with parameters by the names that they have in Python."""
+    for error in document.get("errors", []):
+        name = error.get("parameter") or ""
+        if keyword.iskeyword(name):
+            # The methods that `generate.py` writes have an underscore behind such a name.
+            error["parameter"] = f"{name}_"
+            document["detail"] = document.get("detail", "").replace(f"{name}: ", f"{name}_: ", 1)
     kinds = {401: Unauthorized, 404: NotFound, 429: Busy, 503: Busy}
     return kinds.get(status, Problem)(status, document)
 

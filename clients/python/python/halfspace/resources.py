@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 import msgspec
 
@@ -236,9 +236,9 @@ class Model:
             raise HalfspaceError("the answer is too long for the scores; send fewer examples at once")
         return [float("nan") if score is None else fraction(score) for score in found.scores]
 
-    def explain(self, top: int | None = None) -> types.Explanation:
-        """The terms with the largest weights."""
-        return self.client.get_model_explanation(self.id, top=top)
+    def explain(self, top: int | None = None, class_: str | None = None) -> types.Explanation:
+        """The `top` terms with the largest weights. A model of several classes has weights for each, so name one."""
+        return self.client.get_model_explanation(self.id, top=top, class_=class_)
 
     def evaluate(self, X: Any, y: Any = None, **options: Any) -> types.EvaluateResult:
         """The errors on labelled examples.
@@ -270,12 +270,26 @@ class Model:
 
     def _repr_html_(self) -> str:
         document = self.document
-        explanation = self.explain(top=10)
-        cells: list[tuple[str, Any]] = [("learner", document.learner), ("rule", explanation.rule)]
-        for term in explanation.terms:
-            names = " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
-            cells.append((f"{fraction(term.weight):g}", names))
+        cells: list[tuple[str, Any]] = [("learner", document.learner)]
+        classes = document.classes or []
+        if len(classes) > 2:
+            cells.append(("classes", len(classes)))
+            for name in classes[:CLASSES_SHOWN]:
+                heaviest = [f"{term_name(term)} ({fraction(term.weight):g})" for term in self.explain(3, name).terms]
+                cells.append((name, ", ".join(heaviest)))
+        else:
+            explanation = self.explain(top=10)
+            cells.append(("rule", explanation.rule))
+            cells += [(f"{fraction(term.weight):g}", term_name(term)) for term in explanation.terms]
         return rows_html(f"Model {self.id}", cells)
+
+
+CLASSES_SHOWN = 10
+"""Classes whose heaviest terms a notebook shows. Each is a request."""
+
+
+def term_name(term: types.ExplanationTerm) -> str:
+    return " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
 
 
 def outcomes(found: types.Predictions) -> list[Any]:
@@ -401,9 +415,9 @@ class Dataset:
 class Comparison(Job[types.CompareResult]):
     """A comparison of learners."""
 
-    def figure(self) -> str:
-        """The figure, as SVG."""
-        call = Call("GET", f"/v1/jobs/{self.id}/figure", "image/svg+xml")
+    def figure(self, format: Literal["svg", "csv"] = "svg") -> str:
+        """The figure as SVG, or its numbers as CSV."""
+        call = Call("GET", f"/v1/jobs/{self.id}/figure", "*/*", query={"format": format})
         return self.client._send(call, bytes).decode()
 
     def _repr_html_(self) -> str:

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -209,7 +210,7 @@ def test_data_errors_name_their_row_or_column(client: halfspace.Client) -> None:
         ([[1, 0], [1]], [1, 0], "row 1 of X has the length 1"),
         (X, [*Y[:5], None, *Y[6:]], "label of row 5 is missing"),
         ([["a\nb", 1], ["c", 0]], [1, 0], "line break"),
-        (pandas.DataFrame({"a": [[1], [2]]}), [1, 0], "a cell holds a list"),
+        (pandas.DataFrame({"a": [[1], [2]]}), [1, 0], "row 0 of X in the column 'a' holds a list"),
     ]
     for examples, labels, message in faults:
         with pytest.raises(halfspace.DataError, match=message):
@@ -511,3 +512,38 @@ def test_connect_warns_of_another_release(client: halfspace.Client, monkeypatch:
     monkeypatch.setattr("halfspace.requests.VERSION", "99.0.0")
     with pytest.warns(UserWarning, match="older than this client"):
         halfspace.connect(client.address)
+
+
+def test_explanations_name_the_class(client: halfspace.Client) -> None:
+    classes = ["few" if sum(row) < 3 else "some" if sum(row) < 5 else "many" for row in X]
+    model = client.train(X, classes, learner="perceptron", max_passes=3, progress=False).model
+    for name in set(classes):
+        found = model.explain(top=2, class_=name)
+        assert found == client.get_model_explanation(model.id, top=2, class_=name)
+        assert len(found.terms) == 2 and f"The class {name} " in found.rule
+    calls: list[Callable[[], Any]] = [model.explain, lambda: client.get_model_explanation(model.id)]
+    for explain in calls:
+        with pytest.raises(halfspace.Problem, match="^class_: .* name one; the classes are") as refused:
+            explain()
+        assert refused.value.errors[0]["parameter"] == "class_"
+    shown = model._repr_html_()
+    assert all(f">{name}</th>" in shown for name in set(classes))
+
+
+def test_a_comparison_gives_its_figure_as_a_table(client: halfspace.Client) -> None:
+    found = client.compare(X, Y, learners=["perceptron"], folds=2, seed=1, max_passes=5, progress=False)
+    assert found.figure("csv").startswith("learner,") and found.figure().startswith("<svg")
+
+
+@pytest.mark.parametrize("place", ["copy", "source distribution"])
+def test_a_copy_of_the_folder_says_what_the_build_needs(tmp_path: Path, place: str) -> None:
+    shutil.copy(PACKAGE / "build_backend.py", tmp_path)
+    (tmp_path / "maturin.py").write_text("def build_wheel(): return 'built'\n")
+    if place == "source distribution":
+        (tmp_path / "PKG-INFO").touch()
+    code = "import build_backend; print(build_backend.build_wheel())"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    if place == "copy":
+        assert ran.returncode == 1 and "pip install ./clients/python" in ran.stderr and "Traceback" not in ran.stderr
+    else:
+        assert ran.stdout == "built\n", ran.stderr

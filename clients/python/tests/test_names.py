@@ -93,7 +93,7 @@ def test_duplicates_of_a_sparse_matrix_are_added_and_the_matrix_stays() -> None:
         (csr_matrix(np.eye(2)), [1, -1], ["a", "a"], "several columns have the name 'a'"),
         (csr_matrix(np.eye(2)), [1, -1], ["a", 2], "feature_names holds 2 of the type int"),
         (np.eye(2), [1, -1], ["a", "b"], "feature_names name the columns of a sparse matrix"),
-        ([{"a": 1}, "b"], [1, -1], None, "row 1 of X is a str"),
+        ([{"a": 1}, "b"], [1, -1], None, "row 1 of X is the text 'b'"),
         ([{"a": 1}, {3: 1}], [1, -1], None, "row 1 of X holds 3"),
         ([{"a": 1}, {"b": np.inf}], [1, -1], None, "the value of 'b' in row 1 of X is infinite"),
         ([{"a": 1}, {"b": 2}], [1], None, "2 examples, but y has 1"),

@@ -100,8 +100,31 @@ def test_a_session_of_named_classes_learns_them_by_name(client: halfspace.Client
     with client.session("averaged-perceptron", 3, classes=classes, multiclass="joint") as session:
         answers = [answer for answer in session.stream(examples) if answer]
         assert [answer.predicted_class for answer in answers[-6:]] == [label for _, label in examples[-6:]]
+        assert session.predict([x for x, _ in examples[:6]]) == [label for _, label in examples[:6]]
         with pytest.raises(halfspace.Problem, match="pink"):
             session.learn([1, 0, 0], "pink")
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["a", "b", "c"], None])
+def test_a_session_and_its_model_predict_the_same_names(client: halfspace.Client, classes: list[str] | None) -> None:
+    labels: list[Any] = [classes[at % len(classes)] if classes else (-1) ** at for at in range(12)]
+    with client.session("perceptron", 7, classes=classes) as session:
+        list(session.stream(zip(X, labels)))
+        found, model = session.predict(X[:40]), session.save_model()
+        assert found == model.predict(X[:40]) and set(found) == set(labels)
+        assert session.predictions(X[:40]).scores == model.predictions(X[:40]).scores
+        scored = session.predictions(X[:40], scores="all")
+        assert bool(scored.class_scores) == (classes is not None and len(classes) > 2)
+        assert session.predictions(X[:40], scores="none").scores is None
+
+    async def predicted() -> list[Any]:
+        async with halfspace.AsyncClient(client.address) as own:
+            async with await own.session("perceptron", 7, classes=classes) as session:
+                async for _ in session.stream(zip(X, labels)):
+                    pass
+                return await session.predict(X[:40])
+
+    assert asyncio.run(predicted()) == found
 
 
 def test_a_session_over_names_learns_words_that_it_has_never_seen(client: halfspace.Client) -> None:

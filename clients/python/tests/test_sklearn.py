@@ -14,7 +14,7 @@ import pandas
 import pytest
 from halfspace import resources
 from halfspace import sklearn as estimators
-from halfspace.streams import number
+from halfspace.rows import number
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import roc_auc_score

@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
-from .errors import DataError
+from .errors import DataError, unsendable
 from .requests import Content, scalar, text_of
+from .rows import check_names, check_row, is_missing, is_named, is_texts, listed, named, read
 
 MEDIA_TYPES = {
     "csv": "text/csv",
@@ -41,6 +42,9 @@ LABEL = "label"
 SPARSE_PART = 1 << 16
 """Entries of a sparse matrix that are written at once. A number of Python takes ten times the bytes of a cell."""
 
+CONTAINERS = (list, tuple, dict, set, frozenset, bytes)
+"""What is no cell, although Python writes it as a text."""
+
 SPACED = bytes.maketrans(b",", b" ")
 
 MARKS = b'[]{}"'
@@ -50,16 +54,19 @@ MARKS = b'[]{}"'
 def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, **options: Any) -> Content:
     """The body for examples `X` with labels `y`.
 
-    `X` is a path, an array, a sparse matrix, a pandas or polars frame, or a list of rows. Without `y`, a frame or a
-    file may hold the labels in a column. A `Dataset` is sent by its id. `options` are the parameters of tables, such
-    as `labels="class"`.
+    `X` is a path, an array, a sparse matrix, a pandas or polars frame, or rows in a list, a series or an array of
+    objects. Without `y`, a frame or a file may hold the labels in a column. A `Dataset` is sent by its id. `options`
+    are the parameters of tables, such as `labels="class"`.
 
-    Features have names if `feature_names` names the columns of a sparse matrix, or if rows are maps of names, such as
-    `{"length": 3.5, "w=the": 1}`. With `vocabulary="open"` rows may also be lists of names. Only active features are
-    sent, so any later examples may have other names.
+    Features have names if `feature_names` names the columns of a sparse matrix, or if rows are sets or maps of names,
+    such as `{"length": 3.5, "w=the": 1}`. With `vocabulary="open"` rows may also be lists of names. Only active
+    features are sent, so any later examples may have other names.
+
+    A text of 0 and 1 is a row of bits. Any other text as a row is refused.
 
     Raises `DataError` for data that no learner accepts.
     """
+    X = listed(X)
     query = {name: text_of(value) for name, value in options.items() if value is not None}
     if hasattr(X, "as_data"):
         if y is not None:
@@ -77,12 +84,10 @@ def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, *
         body = libsvm(X, None if y is None else labels(y, X.shape[0]))
         return Content(body, "text/x-libsvm", {"n": str(X.shape[1]), **query})
     if is_sparse(X) or is_named(X, query.get("vocabulary") == "open"):
-        examples = of_columns(X, feature_names) if feature_names is not None else iter([of_names(X)])
+        examples = of_columns(X, feature_names) if feature_names is not None else iter([read(X, named)])
         body = ndjson(examples, None if y is None else labels(y, rows(X) or 0))
         return Content(body, "application/x-ndjson", {**query, "vocabulary": "open"})
     names, columns = table(X)
-    for name in names:
-        cell(name)
     count = len(columns[0]) if columns else 0
     if not count:
         raise DataError("the data have no examples")
@@ -97,6 +102,7 @@ def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, *
 
 def labelled(X: Any, y: Any = None, **options: Any) -> Content:
     """The body for examples that must have labels."""
+    X = listed(X)
     if y is None and (is_sparse(X) or is_named(X)):
         raise DataError("the examples hold no labels; give y")
     return content(X, y, **options)
@@ -220,8 +226,7 @@ def sparse_values(matrix: Any, entries: slice) -> list[Any]:
 
 def of_columns(X: Any, feature_names: Sequence[str]) -> Iterator[list[Any]]:
     """The names of the columns that are active in each row of a sparse matrix, with their values unless all are 1."""
-    names, matrix = [*feature_names], canonical(X)
-    check_names(names, "feature_names")
+    names, matrix = check_names(feature_names, "feature_names"), canonical(X)
     if len(names) != X.shape[1]:
         raise DataError(f"X has {X.shape[1]} columns, but feature_names has {len(names)} names")
     if len(set(names)) < len(names):
@@ -232,52 +237,12 @@ def of_columns(X: Any, feature_names: Sequence[str]) -> Iterator[list[Any]]:
         yield [[*row] for row in part] if is_presence else part
 
 
-def is_named(X: Any, is_open: bool = False) -> bool:
-    """Whether rows are maps of names, or, with an open vocabulary, maps or lists of names."""
-    kinds = (dict, list, tuple, set, frozenset) if is_open else dict
-    return isinstance(X, (list, tuple)) and any(isinstance(row, kinds) for row in X)
-
-
-def is_texts(X: Any) -> bool:
-    """Whether rows are lists of texts, which may be rows of a table or lists of names."""
-    rows = X if isinstance(X, (list, tuple)) else []
-    return all(isinstance(row, (dict, list, tuple, set, frozenset)) for row in rows) and any(
-        isinstance(value, str) for row in rows[:100] for value in row
-    )
-
-
-def of_names(X: Sequence[Any]) -> list[Any]:
-    """Rows of names as they are sent. A missing value leaves the name out."""
-    examples: list[Any] = []
-    for i, row in enumerate(X):
-        if not isinstance(row, (dict, list, tuple, set, frozenset)):
-            raise DataError(f"row {i} of X is a {type(row).__name__}; needed is a list or a dict of names")
-        check_names(row, f"row {i} of X")
-        if not isinstance(row, dict):
-            examples.append(list(row))
-            continue
-        example = {name: scalar(value) for name, value in row.items()}
-        for name, value in example.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                if not math.isnan(value):
-                    raise DataError(f"the value of {name!r} in row {i} of X is infinite")
-                example[name] = None
-        examples.append(example)
-    return examples
-
-
-def check_names(names: Any, what: str) -> None:
-    for name in names:
-        if not isinstance(name, str):
-            raise DataError(f"{what} holds {name!r} of the type {type(name).__name__}; needed are names")
-
-
 def table(X: Any) -> tuple[list[str], list[list[Any]]]:
     """The names and the columns of a table, as cells."""
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         return of_pandas(X)
     if hasattr(X, "get_columns"):
-        return list(X.columns), [[cell(value) for value in column.to_list()] for column in X.get_columns()]
+        return list(X.columns), [column(one.to_list(), one.name) for one in X.get_columns()]
     if hasattr(X, "dtype") and hasattr(X, "ndim"):
         if X.ndim != 2 or X.dtype.kind not in "biufOUS":
             raise DataError(f"X has the shape {X.shape} and the type {X.dtype}; needed are rows of numbers or texts")
@@ -290,14 +255,17 @@ def table(X: Any) -> tuple[list[str], list[list[Any]]]:
     examples = list(X)
     if not examples:
         return [], []
-    if not isinstance(examples[0], (list, tuple, str)) and not hasattr(examples[0], "__len__"):
+    if not hasattr(examples[0], "__len__"):
         raise DataError("X has one dimension; the shape must be (examples, features)")
+    for i, row in enumerate(examples):
+        check_row(row, f"row {i} of X")
     width = len(examples[0])
     for i, row in enumerate(examples):
         if len(row) != width:
-            raise DataError(f"row {i} of X has the length {len(row)}, but row 0 has the length {width}")
-    columns = [[cell(row[j]) for row in examples] for j in range(width)]
-    return [f"x{j + 1}" for j in range(len(columns))], columns
+            hint = '; if the rows are lists of names, say vocabulary="open"' if is_texts(examples) else ""
+            raise DataError(f"row {i} of X has the length {len(row)}, but row 0 has the length {width}{hint}")
+    names = [f"x{j + 1}" for j in range(width)]
+    return names, [column([row[j] for row in examples], name) for j, name in enumerate(names)]
 
 
 def of_pandas(X: Any) -> tuple[list[str], list[list[Any]]]:
@@ -310,11 +278,11 @@ def of_pandas(X: Any) -> tuple[list[str], list[list[Any]]]:
     columns = []
     for position, name in enumerate(names):
         values = X.iloc[:, position].to_numpy()
+        columns.append(cells(values, name))
         kinds = {kind(value) for value in values} - {"missing"} if values.dtype == object else set()
         if len(kinds) > 1:
             text = f"the column {name!r} mixes {' and '.join(sorted(kinds))}; astype(str) makes all of them texts"
             raise DataError(text)
-        columns.append(cells(values, name))
     return names, columns
 
 
@@ -333,7 +301,25 @@ def cells(values: Any, name: str) -> list[Any]:
         return list(values.astype("int64").tolist())
     if dtype == "f" and (values == values).all():
         return list(values.tolist())
-    return [cell(value) for value in values.tolist()]
+    return column(values.tolist(), name)
+
+
+def column(values: list[Any], name: str) -> list[Any]:
+    """A column of values of any type as cells."""
+    return written_cells(values, lambda i: f"row {i} of X in the column {name!r}")
+
+
+def written_cells(values: list[Any], what: Callable[[int], str]) -> list[Any]:
+    """Values as cells. `what` names the place of one that cannot be written."""
+    found: list[Any] = []
+    for i, value in enumerate(values):
+        try:
+            found.append(cell(value))
+        except DataError as error:
+            raise DataError(f"{what(i)} {error}") from None
+        except UnicodeEncodeError as error:
+            raise unsendable(what(i), error) from None
+    return found
 
 
 def kind(value: Any) -> str:
@@ -341,17 +327,25 @@ def kind(value: Any) -> str:
         return "missing"
     if isinstance(value, (bool, int, float)) or hasattr(value, "dtype"):
         return "numbers"
-    if isinstance(value, (list, tuple, dict, set, bytes)):
-        raise DataError(f"a cell holds a {type(value).__name__}; needed are numbers and texts")
     return "texts"
 
 
-def is_missing(value: Any) -> bool:
-    return value is None or isinstance(value, float) and math.isnan(value) or type(value).__name__ in ("NAType", "NaTType")
-
-
 def cell(value: Any) -> str:
-    """A value of any type as a cell. A missing value is an empty cell."""
+    """A value of any type as a cell. A missing value is an empty cell.
+
+    The caller adds the place of the value to what is wrong: a `DataError`, or a `UnicodeEncodeError` for a text that
+    no UTF-8 has.
+    """
+    text = str(value) if isinstance(value, str) else of_value(value)
+    if not text.isascii():
+        text.encode()
+    if "\n" in text or "\r" in text:
+        raise DataError(f"holds the text {text!r} with a line break, which a table cannot hold")
+    return text
+
+
+def of_value(value: Any) -> str:
+    """A value that is no text as a cell."""
     value = scalar(value)
     if is_missing(value):
         return ""
@@ -359,10 +353,9 @@ def cell(value: Any) -> str:
         return "1" if value else "0"
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    text = str(value)
-    if "\n" in text or "\r" in text:
-        raise DataError(f"the text {text!r} holds a line break, which a table cannot hold")
-    return text
+    if isinstance(value, CONTAINERS) or getattr(value, "ndim", 0) != 0:
+        raise DataError(f"holds a {type(value).__name__}; needed is a number or a text")
+    return str(value)
 
 
 def labels(y: Any, count: int) -> list[str]:
@@ -379,10 +372,11 @@ def labels(y: Any, count: int) -> list[str]:
     for i, value in enumerate(values):
         if is_missing(value):
             raise DataError(f"the label of row {i} is missing")
-    return [cell(value) for value in values]
+    return written_cells(values, lambda i: f"the label of row {i}")
 
 
 def written(names: list[str], columns: list[list[Any]]) -> bytes:
+    names = written_cells(names, lambda j: f"the name of the column {j}")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)

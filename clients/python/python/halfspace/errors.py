@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import reprlib
 from typing import Any
 
 
@@ -47,6 +49,19 @@ class Busy(Problem):
 
 
 def problem(status: int, document: dict[str, Any]) -> Problem:
-    """The error for a refusal."""
+    """The error for a refusal, with parameters by the names that they have in Python."""
+    for error in document.get("errors", []):
+        name = error.get("parameter") or ""
+        if keyword.iskeyword(name):
+            # The methods that `generate.py` writes have an underscore behind such a name.
+            error["parameter"] = f"{name}_"
+            document["detail"] = document.get("detail", "").replace(f"{name}: ", f"{name}_: ", 1)
     kinds = {401: Unauthorized, 404: NotFound, 429: Busy, 503: Busy}
     return kinds.get(status, Problem)(status, document)
+
+
+def unsendable(what: str, error: UnicodeEncodeError) -> DataError:
+    """The error for a text that no UTF-8 has."""
+    text, surrogate = reprlib.repr(error.object), error.object[error.start]
+    fault = f"{what} holds the text {text} with the lone surrogate {surrogate!r}, which UTF-8 does not have"
+    return DataError(f"{fault}; text.encode(errors='replace').decode() puts ? in its place")

@@ -61,7 +61,10 @@ class Call:
 
 def segment(text: str) -> str:
     """A segment of a path."""
-    return quote(text, safe="")
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as error:
+        raise errors.unsendable("the path", error) from None
 
 
 def scalar(value: Any) -> Any:
@@ -88,6 +91,17 @@ def quoted(name: str) -> str:
     return f'"{doubled}"' if set(name) & set(',:"') else name
 
 
+def encoded(value: Any, what: str = "the request") -> bytes:
+    """A value as JSON.
+
+    Raises `DataError` for a text that no UTF-8 has.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError as error:
+        raise errors.unsendable(what, error) from None
+
+
 class Exchange:
     """The tries of one request."""
 
@@ -102,9 +116,11 @@ class Exchange:
                 headers["content-encoding"] = call.body.coding
             query = {**call.body.query, **query}
         elif call.body is not None:
-            content, headers["content-type"] = msgspec.json.encode(call.body), "application/json"
+            content, headers["content-type"] = encoded(call.body), "application/json"
         if call.creates:
             headers["idempotency-key"] = str(uuid.uuid4())
+        for name, text in query.items():
+            encoded(text, f"the parameter {name}")
         self.headers, self.query, self.content = headers, query, content
         self.tries = 0
 

@@ -15,16 +15,17 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 import msgspec
 
 from . import types
-from .data import content, is_texts, labelled, part, rows
+from .data import content, is_sparse, labelled, part, rows
 from .errors import HalfspaceError, JobFailed, NotFound, Problem, Unreachable, problem
 from .process import Owner
 from .requests import Call
-from .streams import Features, Stream, answers, names, numbers, one_by_one, pulled, waited
+from .rows import is_texts, listed, named, numbers, read, refuse_text
+from .streams import Features, Stream, answers, one_by_one, pulled, waited
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
@@ -202,12 +203,14 @@ class Model:
         """Whether features have names that nobody listed in advance."""
         return msgspec.json.decode(self.export(), type=Vocabulary).vocabulary == "open"
 
-    def predictions(self, X: Any, **options: Any) -> types.Predictions:
-        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`.
+    def predictions(self, X: Any, scores: str | None = None, **options: Any) -> types.Predictions:
+        """The predictions for examples, with the scores. `scores="all"` adds those of all classes in `class_scores`,
+        and `scores="top=2"` the two best classes in `ranking`.
 
         If the model reads names, rows may be lists or maps of names, and `unseen` counts the names of each example
-        that the model does not know.
+        that the model does not know. `options` are the parameters of tables.
         """
+        X, options = listed(X), {**options, "scores": scores}
         if is_texts(X) and self.reads_names:
             options["vocabulary"] = "open"
         body = content(X, **options)
@@ -216,7 +219,7 @@ class Model:
             return of_lines(answered)
         found = self.client.predict_model(self.id, body)
         count = rows(X)
-        if found.scores is None and options.get("scores") != "none" and count is not None and count > 1:
+        if found.scores is None and scores != "none" and count is not None and count > 1:
             # The service leaves the scores out of a long answer.
             halves = part(X, 0, count // 2), part(X, count // 2, count)
             return joined([self.predictions(half, **options) for half in halves])
@@ -224,8 +227,7 @@ class Model:
 
     def predict(self, X: Any, **options: Any) -> list[Any]:
         """The predicted classes as texts, or 1 and -1 if the training had labels of numbers such as 0 and 1."""
-        found = self.predictions(X, **options)
-        return list(found.predicted_classes or found.predictions)
+        return outcomes(self.predictions(X, **options))
 
     def predict_scores(self, X: Any, **options: Any) -> list[float]:
         """The scores of the predictions. A score beyond the range of floats is infinite; `predictions` has all its digits."""
@@ -234,12 +236,17 @@ class Model:
             raise HalfspaceError("the answer is too long for the scores; send fewer examples at once")
         return [float("nan") if score is None else fraction(score) for score in found.scores]
 
-    def explain(self, top: int | None = None) -> types.Explanation:
-        """The terms with the largest weights."""
-        return self.client.get_model_explanation(self.id, top=top)
+    def explain(self, top: int | None = None, class_: str | None = None) -> types.Explanation:
+        """The `top` terms with the largest weights. A model of several classes has weights for each, so name one."""
+        return self.client.get_model_explanation(self.id, top=top, class_=class_)
 
     def evaluate(self, X: Any, y: Any = None, **options: Any) -> types.EvaluateResult:
-        """The errors on labelled examples."""
+        """The errors on labelled examples.
+
+        `options` are the parameters of tables, `fresh=True` for examples that no training had, and `confidence` of the
+        bounds on the error.
+        """
+        X = listed(X)
         if is_texts(X) and self.reads_names:
             options["vocabulary"] = "open"
         call = Call("POST", f"/v1/models/{self.id}/evaluate", body=labelled(X, y, **options))
@@ -263,12 +270,31 @@ class Model:
 
     def _repr_html_(self) -> str:
         document = self.document
-        explanation = self.explain(top=10)
-        cells: list[tuple[str, Any]] = [("learner", document.learner), ("rule", explanation.rule)]
-        for term in explanation.terms:
-            names = " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
-            cells.append((f"{fraction(term.weight):g}", names))
+        cells: list[tuple[str, Any]] = [("learner", document.learner)]
+        classes = document.classes or []
+        if len(classes) > 2:
+            cells.append(("classes", len(classes)))
+            for name in classes[:CLASSES_SHOWN]:
+                heaviest = [f"{term_name(term)} ({fraction(term.weight):g})" for term in self.explain(3, name).terms]
+                cells.append((name, ", ".join(heaviest)))
+        else:
+            explanation = self.explain(top=10)
+            cells.append(("rule", explanation.rule))
+            cells += [(f"{fraction(term.weight):g}", term_name(term)) for term in explanation.terms]
         return rows_html(f"Model {self.id}", cells)
+
+
+CLASSES_SHOWN = 10
+"""Classes whose heaviest terms a notebook shows. Each is a request."""
+
+
+def term_name(term: types.ExplanationTerm) -> str:
+    return " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
+
+
+def outcomes(found: types.Predictions) -> list[Any]:
+    """The predicted classes as texts, or 1 and -1 where the classes have no names."""
+    return list(found.predicted_classes or found.predictions)
 
 
 def lines(ndjson: bytes) -> list[dict[str, Any]]:
@@ -389,9 +415,9 @@ class Dataset:
 class Comparison(Job[types.CompareResult]):
     """A comparison of learners."""
 
-    def figure(self) -> str:
-        """The figure, as SVG."""
-        call = Call("GET", f"/v1/jobs/{self.id}/figure", "image/svg+xml")
+    def figure(self, format: Literal["svg", "csv"] = "svg") -> str:
+        """The figure as SVG, or its numbers as CSV."""
+        call = Call("GET", f"/v1/jobs/{self.id}/figure", "*/*", query={"format": format})
         return self.client._send(call, bytes).decode()
 
     def _repr_html_(self) -> str:
@@ -454,9 +480,13 @@ class Session:
             yield answer
         self._is_certain = True
 
-    def predict(self, X: Any) -> list[int]:
-        """Predicts examples without learning."""
-        return list(self.client._send(predicting(self.document, X), types.Predictions).predictions)
+    def predict(self, X: Any) -> list[Any]:
+        """The predicted classes as texts, or 1 and -1 if they have no names. The session does not learn."""
+        return outcomes(self.predictions(X))
+
+    def predictions(self, X: Any, scores: str | None = None) -> types.Predictions:
+        """The predictions, of which a long answer lacks the scores. `scores` is that of `Model.predictions`."""
+        return self.client._send(predicting(self.document, X, scores), types.Predictions)
 
     def save_model(self, name: str | None = None) -> Model:
         """Saves the hypothesis as a model."""
@@ -514,9 +544,13 @@ class AsyncSession:
                     yield answer
         self._is_certain = True
 
-    async def predict(self, X: Any) -> list[int]:
-        """Predicts examples without learning."""
-        return list((await self.client._send(predicting(self.document, X), types.Predictions)).predictions)
+    async def predict(self, X: Any) -> list[Any]:
+        """Predicts examples without learning. See `Session.predict`."""
+        return outcomes(await self.predictions(X))
+
+    async def predictions(self, X: Any, scores: str | None = None) -> types.Predictions:
+        """The predictions with the scores, without learning. See `Session.predictions`."""
+        return await self.client._send(predicting(self.document, X, scores), types.Predictions)
 
     async def save_model(self, name: str | None = None) -> types.SavedModel:
         """Saves the hypothesis as a model."""
@@ -533,10 +567,15 @@ class AsyncSession:
 
 def features_of(session: types.Session) -> Features:
     """How a session reads the features of an example."""
-    return names if session.vocabulary == "open" else numbers
+    return named if session.vocabulary == "open" else numbers
 
 
-def predicting(session: types.Session, X: Any) -> Call:
+def predicting(session: types.Session, X: Any, scores: str | None) -> Call:
     """The request that predicts without learning."""
-    body = {"unlabelled": {"examples": [features_of(session)(x) for x in X]}}
-    return Call("POST", f"/v1/sessions/{session.id}/predict", body=body)
+    if hasattr(X, "columns"):
+        # A frame would give the names of its columns as rows.
+        X = X.to_numpy()
+    X = listed(X.toarray() if is_sparse(X) else X)
+    refuse_text(X, "X", "a list of rows")
+    body = {"unlabelled": {"examples": read(X, features_of(session))}}
+    return Call("POST", f"/v1/sessions/{session.id}/predict", query={"scores": scores}, body=body)

@@ -13,8 +13,8 @@ default (`numbers="real"`).
 Only the active entries of a sparse matrix are sent and learnt from, except that thermometers need a dense matrix.
 
 Features may also have names: `X` is then a list of the names of each example, as in
-`[["w=the", "pos=DT"], {"length": 3.5}]`, or a sparse matrix of whose columns `fit` gets the `feature_names`. Later
-examples may have any names.
+`[["w=the", "pos=DT"], {"length": 3.5}]`, an array of objects with such rows, or a sparse matrix of whose columns `fit`
+gets the `feature_names`. Later examples may have any names.
 
 `max_passes` counts passes over the examples. The pocket, and other learners with `order="random"`, learn from one drawn
 mistake at a time, so their pass is as many draws as there are examples.
@@ -39,11 +39,12 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .client import Client, local
-from .data import LABEL, content, is_named, is_texts, of_names
+from .data import LABEL, content
 from .errors import HalfspaceError, NotFound, Problem
 from .process import PerProcess
 from .requests import Call, scalar
 from .resources import Model, exact, lines, ordered
+from .rows import is_named, is_texts, listed, named, read, refuse_texts
 from .types import Predictions, Session
 
 LARGEST = sys.float_info.max
@@ -79,6 +80,35 @@ def _client() -> Client:
 def _sent(address: str, model: bytes) -> str:
     """The id of a model on a service."""
     return _client().send_model(model).id
+
+
+def _given(X: Any) -> Any:
+    """Examples with their rows in a list, if they have names or come as an array of objects.
+
+    Raises `DataError` for a text as a row.
+    """
+    X = listed(X)
+    if getattr(X, "ndim", 0) == 2 and hasattr(X, "tolist") and X.dtype.kind in "OUS" and not _is_numeric(X):
+        # NumPy makes such an array of lists of names that have one length.
+        X = X.tolist()
+    refuse_texts(X)
+    return X
+
+
+def _is_numeric(X: Any) -> bool:
+    """Whether scikit-learn reads an array of objects or texts as numbers, such as the text "2.5"."""
+    try:
+        X.astype(np.float64)
+    except ValueError:
+        return False
+    except TypeError:
+        # These objects are no texts either. scikit-learn says so.
+        pass
+    return True
+
+
+def _has_names(X: Any) -> bool:
+    return is_named(X) or is_texts(X)
 
 
 def _is_bits(X: Any) -> bool:
@@ -205,9 +235,10 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         example. Features with names are read as 0 where an example lacks them, whatever `numbers` says.
 
         Raises `ValueError` for one class, for more than two if the learner has no committees, and for data that
-        scikit-learn refuses.
+        scikit-learn refuses. Raises `halfspace.DataError` for a row that is a text or that holds what is no name.
         """
-        self.is_named_ = feature_names is not None or is_named(X) or is_texts(X)
+        X = _given(X)
+        self.is_named_ = feature_names is not None or _has_names(X)
         X, y = self._checked(X, y)
         if feature_names is not None:
             self.feature_names_in_ = np.array([*feature_names], dtype=object)
@@ -333,8 +364,11 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _later(self, X: Any) -> Any:
         """A matrix to predict, as it is sent."""
         check_is_fitted(self, "model_")
+        X = _given(X)
         if self.is_named_:
             return self._checked_names(X, reset=False)
+        if _has_names(X):
+            raise ValueError("X has names, but the examples of the training had none; give a matrix of numbers")
         return self._read(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse))
 
     def _predictions(self, X: Any, **options: Any) -> Predictions:
@@ -456,7 +490,7 @@ def _active(X: Any) -> int:
     """The most names of an example, at least 1."""
     if issparse(X):
         return max(1, int((X != 0).sum(axis=1).max()))
-    rows = of_names(X)
+    rows = read(X, named)
     return max(1, *(sum(map(bool, row.values())) if isinstance(row, dict) else len(set(row)) for row in rows))
 
 
@@ -482,7 +516,8 @@ class _OnLine(_Classifier):
         the session has gone or has moved.
         """
         is_first = _check_partial_fit_first_call(self, classes)
-        has_names = feature_names is not None or is_named(X) or is_texts(X)
+        X = _given(X)
+        has_names = feature_names is not None or _has_names(X)
         client, session = _client(), getattr(self, "session_", None)
         if session is None:
             self.is_named_ = has_names

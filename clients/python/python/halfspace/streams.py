@@ -12,8 +12,9 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
-from numbers import Integral
+from collections.abc import (
+    AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
+)
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -23,7 +24,8 @@ import msgspec
 from . import types
 from .errors import Busy, DataError, HalfspaceError, Problem, Unreachable, problem
 from .process import Owner
-from .requests import CONNECT_SECONDS, segment
+from .requests import CONNECT_SECONDS, encoded, segment
+from .rows import number
 
 T = TypeVar("T")
 
@@ -43,42 +45,22 @@ _answer = msgspec.json.Decoder(types.ExampleAnswer, strict=False)
 _problem = msgspec.json.Decoder(dict[str, Any])
 
 
-def number(value: Any) -> int | float:
-    """A feature as a number of JSON."""
-    if isinstance(value, int) or isinstance(value, Integral):
-        return int(value)
-    value = float(value)
-    return int(value) if value.is_integer() else value
+Features = Callable[[Any, str], Any]
+"""How a session reads the features of an example, whose place an error names."""
 
 
-def numbers(x: Any) -> list[int | float]:
-    """The features of an example as numbers of JSON."""
-    return [number(value) for value in x]
-
-
-def names(x: Any) -> list[str] | dict[str, Any]:
-    """The features of an example as names of JSON: a list, or names with their values."""
-    if isinstance(x, Mapping):
-        return {name: value if isinstance(value, (str, bool)) else number(value) for name, value in x.items()}
-    if isinstance(x, str) or not all(isinstance(name, str) for name in x):
-        raise TypeError("a session over names needs a list of names, or a mapping of names to values")
-    return list(x)
-
-
-Features = Callable[[Any], Any]
-"""How a session reads the features of an example."""
-
-
-def line(example: Any, features: Features) -> bytes:
-    """An example as a line. The label is the name of a class, or a number: 0 means -1."""
+def line(example: Any, features: Features, at: int) -> bytes:
+    """The example at a place of a stream as a line. The label is the name of a class, or a number: 0 means -1."""
+    what = f"row {at} of the examples"
     try:
         x, y = example
-        label = y if isinstance(y, str) else number(y)
+        label = str(y) if isinstance(y, str) else number(y)
         if label not in (-1, 0, 1) and not isinstance(y, str):
             raise ValueError(f"the label is {y!r}")
-        return msgspec.json.encode({"x": features(x), "y": label}) + b"\n"
     except (TypeError, ValueError) as error:
-        raise DataError(f"an example is a pair of features and the label 1, 0, -1 or the name of a class: {error}") from error
+        pair = "a pair of features and the label 1, 0, -1 or the name of a class"
+        raise DataError(f"{what} is not {pair}: {error}") from error
+    return encoded({"x": features(x, what), "y": label}, what) + b"\n"
 
 
 class Stream:
@@ -301,8 +283,10 @@ def keep_alive(writer: asyncio.StreamWriter) -> None:
 
 async def one_by_one(examples: AsyncIterable[tuple[Any, Any]], features: Features) -> AsyncIterator[list[bytes]]:
     """The lines of examples that come as coroutines."""
+    at = 0
     async for example in examples:
-        yield [line(example, features)]
+        yield [line(example, features, at)]
+        at += 1
 
 
 async def pulled(examples: Iterable[tuple[Any, Any]], features: Features) -> AsyncIterator[list[bytes]]:
@@ -320,11 +304,11 @@ async def pulled(examples: Iterable[tuple[Any, Any]], features: Features) -> Asy
 
     def pull() -> None:
         try:
-            for example in examples:
+            for at, example in enumerate(examples):
                 vacancies.acquire()
                 if state["closed"]:
                     return
-                lines.append(line(example, features))
+                lines.append(line(example, features, at))
                 if len(lines) == 1:
                     tell()
         except Exception as error:

@@ -309,7 +309,7 @@ pub struct Limits {
     pub answer_bytes_max: u64,
     /// Bytes of an imported model after decompression.
     ///
-    /// An exported model can be imported again: two classes of 16,777,216 names take about 600 MB.
+    /// A model of two classes of 16,777,216 names takes about 600 MB if the names have 12 characters.
     #[arg(skip = 1_u64 << 30)]
     pub model_bytes_max: u64,
     /// Features times classes of a session of more than two classes.

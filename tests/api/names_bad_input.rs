@@ -572,12 +572,15 @@ async fn predicted_lines_of_libsvm_begin_with_a_label() {
             let session = service.post_json("/v1/sessions", &asked).await.expect(201);
             let session = format!("/v1/sessions/{}", session.id());
             let path = format!("{session}/examples");
-            let taught = service.post_as(&path, LIBSVM, "p a b\nq b c\n").await;
+            let taught = service.post_as(&path, LIBSVM, "p a b\nq b c\nr d\n").await;
             taught.expect(200);
             session
         }
     };
-    let (fixed, open) = (opened(json!(["p", "q"])).await, opened(json!("open")).await);
+    let (fixed, open) = (
+        opened(json!(["p", "q", "r"])).await,
+        opened(json!("open")).await,
+    );
     for (path, line, label_is_known) in [
         (&model, "b a\n", false),
         (&fixed, "b a\n", false),

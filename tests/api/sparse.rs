@@ -113,7 +113,8 @@ async fn models_of_sparse_rows_have_receipts_and_predict_the_same_after_an_impor
     }
 }
 
-/// An index above n has the first weight of the learner and is counted. A model that reads inactive features refuses it.
+/// An index above n has the first weight of the learner and is counted. A model that reads inactive features refuses
+/// it.
 #[tokio::test]
 async fn indices_that_a_model_has_never_seen_are_counted() {
     let service = Service::start().await;
@@ -122,7 +123,10 @@ async fn indices_that_a_model_has_never_seen_are_counted() {
     let more = "1 1:1 3:1 7:1 4294967295:1\n-1 2:1\n";
     for (learner, added) in [
         ("perceptron/train?seed=1&params.reading=unsigned", 0),
-        ("averaged-perceptron/train?seed=1", 0),
+        (
+            "averaged-perceptron/train?seed=1&params.reading=unsigned",
+            0,
+        ),
         ("winnow/train?seed=1", 2),
     ] {
         let path = format!("/v1/learners/{learner}");
@@ -146,8 +150,20 @@ async fn indices_that_a_model_has_never_seen_are_counted() {
             "{learner}"
         );
         assert_eq!(score(&found, 1), score(&expected, 1), "{learner}");
-        let evaluated = asked("evaluate", more).await;
-        assert_eq!(evaluated["examples"], 2, "{evaluated}");
+        let evaluated = (
+            asked("evaluate", more).await,
+            asked("evaluate", known).await,
+        );
+        assert_eq!(evaluated.0["errors"], evaluated.1["errors"], "{learner}");
+        // From 0 on, the largest known index is 2.
+        let path = format!("{model}/predict?first_index=0");
+        let from_0 = service.post_as(&path, LIBSVM, "1 0:1 2:1 6:1\n").await;
+        assert_eq!(from_0.expect(200).json()["unseen"], json!([1]));
+        for part in ["predict", "evaluate"] {
+            let path = format!("{model}/{part}?n=100000");
+            let refused = service.post_as(&path, LIBSVM, known).await;
+            assert_eq!(refused.problem(422), "wrong-data");
+        }
     }
     let path = "/v1/learners/perceptron/train?seed=1&params.reading=signed";
     let job = service.post_as(path, LIBSVM, body).await.expect(200).json();

@@ -298,11 +298,8 @@ pub(crate) fn excerpt(text: &[u8]) -> String {
     let more = if shown < text.len() { "..." } else { "" };
     let shown = legible(&text[..shown], |valid| {
         // Backticks stand around the text, so its quotes need no escape.
-        let visible = |character: char| match character {
-            '"' | '\'' | '\\' => character.to_string(),
-            other => other.escape_debug().to_string(),
-        };
-        valid.chars().map(visible).collect()
+        let escaped = valid.escape_debug().to_string();
+        escaped.replace("\\\"", "\"").replace("\\'", "'")
     });
     format!("`{shown}{more}`")
 }

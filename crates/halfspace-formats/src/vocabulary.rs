@@ -6,9 +6,10 @@
 //! Where a text stands in a column, the name is `column=value`.
 //!
 //! `string-interner` keeps the names in one text and finds them by a hash table. Clients choose the names, so the table
-//! has keys of its own, and `ahash` has keys in fewer steps than the hash of the standard library.
+//! has keys of its own.
 
-use ahash::RandomState;
+use std::hash::RandomState;
+
 use halfspace_core::bits::{Excerpt, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_core::memory::{self, NoMemory};

@@ -163,6 +163,7 @@ impl RealPerceptron {
     }
 
     fn sum(&self, example: &Example) -> f64 {
+        // The service adds the products in sixteen lanes, then halves the number of lanes four times.
         let mut lanes = [0.0; 16];
         for &(j, x) in example.nonzero() {
             lanes[j % 16] += self.weights[j] * x;
@@ -272,6 +273,7 @@ impl Learner for Average {
         let pair = self.last.bias.zip(self.early.bias);
         self.last.bias = pair.map(|(last, early)| sum(last, early));
         let unit = self.last.unit.unwrap_or(1.0);
+        // A mean in a unit below the smallest double stays a sum.
         let mean = unit / self.presented as f64;
         let unit = if mean > 0.0 { mean } else { unit };
         self.last.unit = (unit != 1.0).then_some(unit);

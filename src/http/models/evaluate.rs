@@ -36,8 +36,8 @@ use crate::http::extract::{Caller, PathId, literal, parameter, query_pairs};
 use crate::http::jobs::document::JobResult;
 use crate::http::limits::Limits;
 use crate::http::models::examples::{
-    ExamplesUse, Origin, RequestExamples, examples, fit, fit_stored, misnamed, model_in_path,
-    options, unread,
+    ExamplesUse, Origin, RequestExamples, check_n, examples, fit, fit_stored, misnamed,
+    model_in_path, options, unread,
 };
 use crate::http::problem::{Code, Problem};
 
@@ -71,6 +71,9 @@ pub async fn evaluate_model(
     data.options.unseen_indices = model.predictor.reads_names();
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
     let options = query.data.resolve(&app, &owner).await?;
+    if !model.names.is_open() {
+        check_n(&options, n, "model")?;
+    }
     let effort = Effort::Bounded(ExamplesWork {
         words_each: model.predictor.words_of_work(),
         ..ExamplesWork::reading(format, Some(n))

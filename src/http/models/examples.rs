@@ -146,6 +146,20 @@ pub fn options(
     data
 }
 
+/// Checks that a request that states the number of features states that of the model or session `of`.
+///
+/// # Errors
+/// The parameter `n`.
+pub fn check_n(options: &Options, n: usize, of: &str) -> Result<(), Problem> {
+    match options.n.is_none_or(|given| given == n) {
+        true => Ok(()),
+        false => {
+            let detail = format!("the {of} has n = {n}");
+            Err(Problem::parameter(Code::WRONG_DATA, "n", detail))
+        }
+    }
+}
+
 pub enum RequestExamples {
     /// The examples and their declared origin.
     Sent(Box<Parsed>, Option<Assume>),
@@ -219,7 +233,8 @@ pub fn check(
     whence: Origin,
 ) -> Result<(), Problem> {
     // The reader has refused larger indices where they do not fit.
-    let may_have_unseen = model.names.is_open() || parsed.first_index.is_some();
+    let by_index = parsed.first_index.is_some() && model.predictor.reads_names();
+    let may_have_unseen = model.names.is_open() || by_index;
     let checked = check_fit(&model.predictor, data, may_have_unseen);
     checked.map_err(|misfit| unfit(misfit, parsed.first_real.as_ref(), whence))
 }

@@ -36,7 +36,7 @@ use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, PathId, accepted, query_pairs};
 use crate::http::models::examples::{
-    ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
+    ExamplesUse, Origin, RequestExamples, check_n, examples, model_in_path, options,
 };
 use crate::http::models::predictions_text::AskedScores;
 use crate::http::problem::{Code, Occurrence, Problem};
@@ -203,6 +203,9 @@ pub async fn answer(
     }
     let query = PredictQuery::read(body.parts.uri.query(), options)?;
     let options = query.data.resolve(app, owner).await?;
+    if !model.names.is_open() {
+        check_n(&options, model.predictor.n(), "model")?;
+    }
     let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),

@@ -30,7 +30,7 @@ use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId};
 use crate::http::limits::SESSION_LINES_MAX;
 use crate::http::models::answer_lines::AnswerReader;
-use crate::http::models::examples::{ExamplesUse, options};
+use crate::http::models::examples::{ExamplesUse, check_n, options};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Occurrence, Problem, placed};
 use crate::http::sessions::answers::{ExampleAnswer, WaitingAnswers, answers, push};
@@ -164,13 +164,8 @@ fn own_n(options: &Options, spec: &SessionSpec) -> Result<Option<usize>, Problem
         return Ok(options.n);
     }
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
-    match options.n.filter(|&given| given != n) {
-        None => Ok(Some(n)),
-        Some(_) => {
-            let detail = format!("the session has n = {n}");
-            Err(Problem::parameter(Code::WRONG_DATA, "n", detail))
-        }
-    }
+    check_n(options, n, "session")?;
+    Ok(Some(n))
 }
 
 fn lines(reader: AnswerReader<WaitingAnswers>) -> Response {

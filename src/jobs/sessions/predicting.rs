@@ -36,7 +36,7 @@ pub struct SessionOverNames {
     owner: Owner,
     id: SessionId,
     slot: Arc<Slot>,
-    /// Whether it learns new classes.
+    /// Whether the next example may bring a new class.
     pub learns_classes: bool,
     /// The hypothesis without any name.
     pub nameless: LoadedModel,
@@ -72,7 +72,7 @@ impl Sessions {
             return Ok(PredictingModel::Loaded(self.look_in(place, whole).await??));
         }
         let nameless = part(live, &Excerpt::new(Vec::new()))?;
-        let learns_classes = live.record.spec.open;
+        let learns_classes = live.record.spec.open || live.record.is_unnamed();
         Ok(PredictingModel::Session(SessionOverNames {
             sessions: Arc::clone(self),
             owner: owner.clone(),

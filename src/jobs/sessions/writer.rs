@@ -272,7 +272,7 @@ fn named<'a>(
             Some(joined(own.classes.as_ref(), given, live.record.spec.n)?)
         }
         None if live.record.spec.open => {
-            let detail = "the session learns the names of classes, so each example needs its class, as in `\"y\": \"spam\"`";
+            let detail = "the session learns the names of classes, so each example needs one, as in `\"y\": \"spam\"`";
             return Err(TaskError::WrongData(detail.to_owned()));
         }
         _ => None,
@@ -377,14 +377,10 @@ fn fitting(
     parsed: &Parsed,
     error: TaskError,
 ) -> Result<(Parsed, TaskError), NotLearnt> {
-    let first = |count: usize| Parsed {
-        data: parsed.data.rows(0..count),
-        ..parsed.clone()
-    };
     let (mut fit, mut unfit, mut error) = (0, parsed.data.examples(), error);
     while unfit - fit > 1 {
         let middle = fit.midpoint(unfit);
-        match fitted(live, &first(middle)) {
+        match fitted(live, &parsed.first(middle)) {
             Ok(_) => fit = middle,
             Err(NotLearnt::Unfit(found)) => (unfit, error) = (middle, found),
             Err(other) => return Err(other),
@@ -392,7 +388,7 @@ fn fitting(
     }
     match fit {
         0 => Err(NotLearnt::Unfit(error)),
-        _ => Ok((first(fit), error)),
+        _ => Ok((parsed.first(fit), error)),
     }
 }
 
@@ -413,11 +409,14 @@ fn learn_in_memory(
     } = match fitted(live, parsed) {
         Err(NotLearnt::Unfit(error)) if is_first => {
             let (first, error) = fitting(live, parsed, error)?;
-            let learnt = learn_in_memory(live, &first, when_not_all, is_digested, run);
-            return learnt.map(|(mut learnt, entry)| {
-                learnt.rest.get_or_insert_with(|| error.into());
-                (learnt, entry)
+            // Nobody sends the first examples alone again, so they have no digest.
+            let (mut learnt, entry) = learn_in_memory(live, &first, when_not_all, false, run)?;
+            let (position, end) = (live.position(), live.session.end().cloned());
+            learnt.rest.get_or_insert_with(|| match end {
+                Some(end) => SessionError::Ended { position, end },
+                None => error.into(),
             });
+            return Ok((learnt, entry));
         }
         fitted => fitted?,
     };

@@ -549,7 +549,7 @@ class AsyncSession:
         return outcomes(await self.predictions(X))
 
     async def predictions(self, X: Any, scores: str | None = None) -> types.Predictions:
-        """The predictions with the scores, without learning. See `Session.predictions`."""
+        """The predictions, of which a long answer lacks the scores. See `Session.predictions`."""
         return await self.client._send(predicting(self.document, X, scores), types.Predictions)
 
     async def save_model(self, name: str | None = None) -> types.SavedModel:

@@ -98,6 +98,7 @@ def named(row: Any, what: str) -> list[str] | dict[str, Any]:
 
 def check_names(names: Iterable[Any], what: str, needed: str = "a list of names") -> list[str]:
     """The names as texts of Python, unless one of them is none."""
+    names = [*names]
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"{what} holds {name!r} of the type {type(name).__name__}; needed is {needed}")

@@ -2147,7 +2147,7 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     model_bytes_max: int
     """Bytes of an imported model after decompression.
 
-    An exported model can be imported again: two classes of 16,777,216 names take about 600 MB.
+    A model of two classes of 16,777,216 names takes about 600 MB if the names have 12 characters.
     """
 
     model_entries_max: int
@@ -2433,7 +2433,7 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     model_bytes_max: int
     """Bytes of an imported model after decompression.
 
-    An exported model can be imported again: two classes of 16,777,216 names take about 600 MB.
+    A model of two classes of 16,777,216 names takes about 600 MB if the names have 12 characters.
     """
 
     model_entries_max: int
@@ -3205,7 +3205,9 @@ class Predictions(Struct, kw_only=True, omit_defaults=True):
     """The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long."""
 
     unseen: list[int] | None = None
-    """How many names of each example are not among the features of the model. Absent unless the model reads names."""
+    """How many active features of each example the model has never seen. Absent if it reads a fixed number of features
+    and no line of LIBSVM has a larger index.
+    """
 
 
 class Preview(Struct, kw_only=True, omit_defaults=True):

@@ -12,9 +12,10 @@ const ENDINGS: [&str; 9] = [
 ];
 
 /// Options of commands that are no settings.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "--adopt-anonymous",
     "--check",
+    "--class",
     "--format",
     "--help",
     "--json",

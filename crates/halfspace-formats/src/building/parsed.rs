@@ -94,6 +94,22 @@ impl Parsed<ParsedRows> {
 }
 
 impl Parsed {
+    /// The first `count` examples, of which there must be one.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Self {
+        Self {
+            data: self.data.rows(0..count),
+            first_real: self.first_real.clone(),
+            zero_bit_value: self.zero_bit_value,
+            feature_names: self.feature_names.clone(),
+            vocabulary: self.vocabulary.clone(),
+            first_index: self.first_index,
+            classes: self.classes.clone(),
+            is_undecided: self.is_undecided,
+            table: self.table.clone(),
+        }
+    }
+
     /// The digest of the examples: see [`crate::digest()`].
     pub fn digest(&self) -> [u8; 32] {
         digest(

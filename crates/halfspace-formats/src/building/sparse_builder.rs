@@ -438,8 +438,8 @@ impl SparseBuilder {
             self.rules.n = self.rules.n.max(1);
         }
         if self.names.is_some() && self.rules.n == 0 && self.rows() > 0 {
-            let detail = "No example has a value or a name; write the values, or say `vocabulary=open` if examples without any \
-                          name are meant.";
+            let detail = "No example has a value or a name; write the values, or say `vocabulary=open` if examples \
+                          without any name are meant.";
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
         self.rules.check_present(self.rows())?;

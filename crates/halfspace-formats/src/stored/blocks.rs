@@ -222,7 +222,8 @@ pub(crate) fn read_rows(
     if let (Some(sparse), Some(first), Some(last), 1..) = (&mut sparse, first, last, capacity) {
         // An active feature takes at least a byte, and its value 8.
         let entry_bytes = if is_real { 9 } else { 1 };
-        sparse.reserve(capacity, (last - first) as usize / entry_bytes);
+        let most = (last - first) as usize / entry_bytes;
+        sparse.reserve(capacity, header.entries.map_or(most, |all| all.min(most)));
     }
     for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
         let held = layout.rows_of(block);

@@ -150,7 +150,7 @@ fn faults_of_names_have_their_place() {
             Format::Ndjson,
             format!("{{\"x\":[\"a\",\"{long}\"]}}"),
             FormatErrorKind::BadName,
-            1037,
+            11,
         ),
         (
             Format::Ndjson,
@@ -248,6 +248,14 @@ fn names_and_values_are_not_mixed() {
             "{error}"
         );
     }
+    for body in [
+        "{\"x\":[\"a\",[\"b\"]]}",
+        "{\"x\":[\"a\",[]]}",
+        "{\"x\":[\"a\",null]}",
+    ] {
+        let error = parse(Format::Ndjson, body.as_bytes(), &Options::default()).expect_err(body);
+        assert_eq!(error.kind, FormatErrorKind::Schema, "{error}");
+    }
     let options = Options {
         n: Some(3),
         ..Options::default()
@@ -306,7 +314,7 @@ fn names_beyond_their_limit_are_refused() {
     };
     assert_eq!(
         (error.kind, error.place),
-        (limit, Some(Place::Line { line: 3, column: 9 }))
+        (limit, Some(Place::Line { line: 3, column: 7 }))
     );
 }
 

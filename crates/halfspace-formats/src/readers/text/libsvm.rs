@@ -126,11 +126,12 @@ impl<'o> RowLabels<'o> {
         if options.labels == Some(LabelsColumn::None) {
             return Ok(Self::Absent);
         }
-        if let LabelRule::Ignored(classes) = &options.label_rule {
-            return Ok(Self::Ignored(classes.as_ref()));
-        }
+        let ignored = match &options.label_rule {
+            LabelRule::Ignored(classes) => classes.as_ref(),
+            _ => None,
+        };
         let names = LabelNames::new(options, None)?;
-        Ok(names.map_or(Self::Absent, Self::Read))
+        Ok(names.map_or(Self::Ignored(ignored), Self::Read))
     }
 }
 
@@ -439,4 +440,28 @@ fn token_end(text: &[u8], start: usize) -> usize {
     let stops = |&byte: &u8| is_blank(byte) || byte == b'#';
     let rest = &text[start..];
     start + rest.iter().position(stops).unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn leading_number_reads_up_to_eight_digits(
+            before in "[ -~]{0,3}", digits in "[0-9]{0,18}", after in "([^0-9][ -~]{0,9})?",
+        ) {
+            let text = format!("{before}{digits}{after}");
+            let (number, count) = leading_number(text.as_bytes(), before.len());
+            let plain = digits.len().min(8);
+            if text.len() < before.len() + 8 {
+                // The plain loop reads the end of a line.
+                prop_assert_eq!((number, count), (0, 0));
+            } else {
+                prop_assert_eq!(count, plain);
+                prop_assert_eq!(number, digits[..plain].parse().unwrap_or(0));
+            }
+        }
+    }
 }

@@ -409,26 +409,23 @@ fn read_named(
     Ok(())
 }
 
-/// Reads a list of texts without escapes, the common form of names. Of any other valid JSON it reads only a part, and
-/// returns false.
+/// Reads a list of texts without escapes, the common form of names, which is valid JSON. Of any other list it reads
+/// only a part, and returns false.
 fn read_texts(x: &str, builder: &mut SampleBuilder) -> Result<bool, Misplaced> {
-    let is_between = |text: &str| {
-        let mut bytes = text.bytes();
-        bytes.all(|byte| matches!(byte, b'[' | b',' | b']') || byte.is_ascii_whitespace())
-    };
     if memchr::memchr(b'\\', x.as_bytes()).is_some() {
         return Ok(false);
     }
     let (mut quotes, mut end) = (memchr::memchr_iter(b'"', x.as_bytes()), 0);
     while let (Some(open), Some(close)) = (quotes.next(), quotes.next()) {
-        if !is_between(&x[end..open]) {
+        let before = if end == 0 { "[" } else { "," };
+        if x[end..open].trim() != before {
             return Ok(false);
         }
         let name = &x[open + 1..close];
         builder.name(name, 1.0).map_err(|fault| (open, fault))?;
         end = close + 1;
     }
-    Ok(end > 0 && is_between(&x[end..]))
+    Ok(end > 0 && x[end..].trim() == "]")
 }
 
 fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {

@@ -1,9 +1,9 @@
 //! Writer of examples as text, which the readers of the line formats read back as the same data.
 //!
 //! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if it means -1. They
-//! write features with names as lists of the names, or as objects if there are values other than 1. CSV
-//! and LIBSVM write the label first. The label is the name of the class, except that LIBSVM, whose new data have numbers
-//! as labels, writes 1 or -1 where these can only mean the labels themselves.
+//! write features with names as lists of the names, or as objects if there are values other than 1. CSV and LIBSVM
+//! write the label first. The label is the name of the class, except that LIBSVM, whose new data have numbers as
+//! labels, writes 1 or -1 where these can only mean the labels themselves.
 //!
 //! To read CSV or LIBSVM without labels, use `labels=none`. LIBSVM leaves out zeros, so its reader may need the option
 //! `n`.

@@ -550,8 +550,10 @@ fn thick_bounds_of_winnow_and_kernels_hold_in_two_thousand_streams_each() {
             "stream {stream}: {updates} > {most}"
         );
         beyond[is_kernel] += u64::from(updates > most_if_thin);
-        let bound = outcome.bound.expect("a bound");
-        if let Some(own) = bound.mistakes_at_most {
+        // A run of a kernel that ends before it converges states none.
+        if let Some(bound) = outcome.bound
+            && let Some(own) = bound.mistakes_at_most
+        {
             assert!(updates <= own, "stream {stream}: {updates} > {own}");
             assert_eq!(bound.respected, Some(true), "stream {stream}");
             assert!(

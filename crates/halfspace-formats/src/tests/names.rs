@@ -144,7 +144,7 @@ fn faults_of_names_have_their_place() {
             Format::Ndjson,
             "{\"x\":[\"\"]}".to_owned(),
             FormatErrorKind::BadName,
-            8,
+            7,
         ),
         (
             Format::Ndjson,

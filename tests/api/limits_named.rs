@@ -83,6 +83,14 @@ async fn too_large(limit: &str) -> Option<Answer> {
             (0..=1 << 22).for_each(|name| write!(line, " {name:x}").unwrap());
             service.post_as(&path, LIBSVM, line).await
         }
+        "example_names_max" => {
+            let service = Service::start().await;
+            let names: Vec<String> = (0..2000).map(|name| format!("a{name}")).collect();
+            let path = format!("{TRAIN}?conjunctions=2");
+            service
+                .post_as(&path, LIBSVM, format!("1 {}\n", names.join(" ")))
+                .await
+        }
         "names_max" => {
             let service = with(|limits| limits.names_max = 2).await;
             trained(&service, LIBSVM, "1 a b\n-1 c\n").await

@@ -43,7 +43,7 @@ export function ReadColumns({ reading, query }) {
 }
 
 /** @type {Record<string, string>} */
-const MEANINGS = { boolean: "boolean: one bit", nominal: "nominal: one bit per value", number: "number", thermometer: "number", ignored: "ignored" };
+const MEANINGS = { boolean: "boolean: one bit", nominal: "nominal: one bit per value", number: "number", thermometer: "number", text: "text: its words are names", ignored: "ignored" };
 
 /** @param {{reading: FileReading, column: ReadColumn, stated: ReturnType<typeof statedKinds>}} props */
 function Use({ reading, column, stated }) {

@@ -17,6 +17,15 @@ export const FIELDS = {
   unknown: { title: "Unknown values", type: "string", enum: ["refuse", "zero"], default: "refuse", description: "Values that the encoding does not know." },
   vocabulary: { title: "Names of features", type: "string", enum: ["open"], default: "as the first example has it",
     description: "open: each example lists names, which may be new." },
+  words: { title: "Words in a name", type: "string", pattern: "^[1-8](-[1-8])?$", default: "1",
+    description: "1, 2, or a range such as 1-2: each sequence of so many words of a text is a name." },
+  characters: { title: "Characters in a name", type: "string", pattern: "^[1-8](-[1-8])?$", default: "none",
+    description: "A range such as 3-5: each sequence of so many characters of a text is a name." },
+  lower_case: { title: "Lower case", type: "string", enum: ["true", "false"], default: "true" },
+  occurrences: { title: "Value of a name", type: "string", enum: ["presence", "counts"], default: "presence",
+    description: "1, or the number of times that the name occurs in the text." },
+  conjunctions: { title: "Names in a conjunction", type: "integer", minimum: 1, maximum: 3, default: 1,
+    description: "With 2 or 3 each example also has the conjunctions of so many of its names." },
   n: { title: "Features", type: "integer", minimum: 1, maximum: 1048576, description: "Features per example. By default the service counts them." },
   labels: { title: "Labels", type: "string", description: "A column by its number from 1, or from −1 at the end, or none. By default the last column." },
   positive: { title: "Value that means +1", type: "string", description: "Every other value then means −1." },
@@ -25,16 +34,20 @@ export const FIELDS = {
     description: "Declare an origin only if the examples are fresh, independent draws. Certificates and confidence rules rest on this declaration." },
 };
 
+/** The options of texts and of their names. */
+const TEXT = ["words", "characters", "lower_case", "occurrences", "conjunctions"];
+
 /** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {
   const { mediaType } = format;
   const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing"]
-    : mediaType === "text/x-libsvm" ? ["positive", "n"] : mediaType === "application/x-npy" ? ["labels", "n"] : ["n", "labels", "bit_order"];
+    : mediaType === "text/x-libsvm" ? ["positive", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
   if (format.hasDelimiter) names.push("delimiter", "decimal");
   if (format.isWorkbook) names.push("sheet");
   if (format.isTable) names.push("encoding", ...(query.get("encoding") ? ["unknown"] : []));
   if (format.takesNames) names.push("vocabulary");
+  if (format.isTable && (format.takesNames || /:text(,|$)/.test(query.get("kinds") ?? ""))) names.push(...TEXT);
   names.push("assume");
   const properties = Object.fromEntries(names.map((name) => [name, FIELDS[name] ?? {}]));
   if (format.needsN) {

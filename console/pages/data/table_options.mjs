@@ -5,7 +5,7 @@
 
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
 const COMMON = ["labels", "positive", "assume"];
-const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown"];
+const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown", "words", "characters", "lower_case", "occurrences", "conjunctions"];
 
 /**
  * The parameters that the request carries.
@@ -13,8 +13,8 @@ const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unk
  */
 export function optionsOf(query, format) {
   const names = [...COMMON, ...(format.isTable ? TABLE : []), ...(format.hasDelimiter ? ["delimiter", "decimal"] : []),
-    ...(format.hasHeader ? ["header"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
-    .filter((name) => !(format.mediaType === "text/x-libsvm" && name === "labels"));
+    ...(format.hasHeader ? ["header"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable || format.mediaType === "text/x-vw" ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
+    .filter((name) => !(["text/x-libsvm", "text/x-vw"].includes(format.mediaType) && name === "labels"));
   return Object.fromEntries(names.flatMap((name) => {
     const text = query.get(name);
     return text ? [[name, text]] : [];
@@ -36,7 +36,7 @@ function unquoted(entry) {
   return entry.startsWith('"') ? entry.slice(1, entry.lastIndexOf('"')).replaceAll('""', '"') : entry;
 }
 
-/** @typedef {"boolean"|"nominal"|"number"|"ignored"} Kind */
+/** @typedef {"boolean"|"nominal"|"number"|"text"|"ignored"} Kind */
 
 /**
  * The kinds that the request states, by the name of the column.

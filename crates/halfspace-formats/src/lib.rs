@@ -52,6 +52,7 @@ mod plain_words;
 mod readers;
 mod stored;
 mod tables;
+mod texts;
 mod vocabulary;
 
 pub use building::label_names::{CLASSES_MAX, LabelCount, classes_alone};
@@ -88,7 +89,7 @@ pub use readers::json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use readers::text::line_steps::{LineStep, LineSteps};
 pub use readers::text::ndjson_portions::{NdjsonPortions, Portion, Supply};
 pub use readers::text::write_examples::{
-    TextFormat, push_csv_line, write_csv_header, write_examples,
+    TextFormat, Unwritten, push_csv_line, write_csv_header, write_examples,
 };
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{NamedData, read_blocks, write_blocks};
@@ -99,6 +100,7 @@ pub use stored::read_at::ReadAt;
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
 pub use tables::preview::{ColumnRole, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed};
+pub use texts::{EXAMPLE_NAMES_MAX, Extraction, Lengths, Occurrences, TextVersion};
 pub use vocabulary::{NAME_BYTES_MAX, Renumbering, Vocabulary};
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::options::BitOrder;
 use crate::options::{FirstIndex, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 17] = [
+pub const OPTION_NAMES: [&str; 23] = [
     "labels",
     "positive",
     "ignore",
@@ -30,6 +30,12 @@ pub const OPTION_NAMES: [&str; 17] = [
     "n",
     "vocabulary",
     "first_index",
+    "words",
+    "characters",
+    "window",
+    "lower_case",
+    "occurrences",
+    "conjunctions",
 ];
 
 impl Options {
@@ -43,7 +49,12 @@ impl Options {
             "labels" => self.labels = Some(LabelsColumn::of(text)),
             "positive" => table.positive = Some(text.to_owned()),
             "ignore" => table.ignore = name_list(text)?,
-            "kinds" => table.kinds = kinds(text)?,
+            "kinds" => {
+                table.kinds = kinds(text)?;
+                let mut kinds = table.kinds.iter();
+                // The words of a text are names that nobody lists.
+                self.open_vocabulary |= kinds.any(|(_, kind)| *kind == KindName::Text);
+            }
             "numbers" => {
                 table.numbers = one_of(
                     text,
@@ -113,7 +124,7 @@ impl Options {
                 ];
                 self.first_index = one_of(text, indices)?;
             }
-            _ => return Ok(false),
+            _ => return self.extraction.set(name, text),
         }
         Ok(true)
     }
@@ -184,6 +195,7 @@ fn kinds(text: &str) -> Result<Vec<(String, KindName)>, String> {
                 ("boolean", KindName::Boolean),
                 ("nominal", KindName::Nominal),
                 ("number", KindName::Number),
+                ("text", KindName::Text),
                 ("ignored", KindName::Ignored),
             ],
         )?;
@@ -236,8 +248,11 @@ mod tests {
             ])
         );
         assert_eq!(kinds("age"), Err("`age` is not column:kind".to_owned()));
-        let expected = "`text` is not one of boolean, nominal, number, ignored";
-        assert_eq!(kinds("age:text"), Err(expected.to_owned()));
+        let expected = "`text` is not one of boolean, nominal, number, text, ignored";
+        assert_eq!(
+            kinds("age:words"),
+            Err(expected.replace("`text`", "`words`"))
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::classes::LabelRule;
 use crate::encoding::options::{Numbers, TableOptions, Unknown};
 use crate::error::{Fault, FormatErrorKind};
 use crate::stored::header::RowsKind;
+use crate::texts::{Extraction, Occurrences};
 
 /// Position of the label of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,6 +179,8 @@ pub struct Options {
     pub label_rule: LabelRule,
     /// Columns, kinds and codings of a table.
     pub table: TableOptions,
+    /// What the request says about texts and conjunctions.
+    pub extraction: Extraction,
     /// Distribution that the sender declares for the examples.
     pub assume: Option<Assume>,
     /// Limits of the read.
@@ -276,7 +279,7 @@ impl Options {
 }
 
 /// An option that some formats lack.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct FormatOption {
     pub(crate) name: &'static str,
     /// The formats that have the option.
@@ -339,6 +342,30 @@ impl FormatOption {
         lack: "numbers its features",
         is_stated: |options| options.open_vocabulary,
     };
+    /// The options about texts and conjunctions.
+    pub(crate) const EXTRACTION: [Self; 6] = [
+        Self::of_texts("words", |options| options.extraction.words.is_some()),
+        Self::of_texts("characters", |options| {
+            options.extraction.characters.is_some()
+        }),
+        Self::of_texts("window", |options| options.extraction.window.is_some()),
+        Self::of_texts("lower_case", |options| !options.extraction.lower_case),
+        Self::of_texts("occurrences", |options| {
+            options.extraction.occurrences != Occurrences::Presence
+        }),
+        Self::CONJUNCTIONS,
+    ];
+    const CONJUNCTIONS: Self = Self {
+        name: "conjunctions",
+        of: "examples with names",
+        lack: "numbers its features",
+        is_stated: |options| options.extraction.conjunctions > 1,
+    };
+    /// The options about texts alone.
+    pub(crate) const TEXTS: [Self; 5] = {
+        let [first, second, third, fourth, fifth, _] = Self::EXTRACTION;
+        [first, second, third, fourth, fifth]
+    };
     const N: Self = Self {
         name: "n",
         of: "data that you send",
@@ -378,11 +405,26 @@ impl FormatOption {
         }
     }
 
+    const fn of_texts(name: &'static str, is_stated: fn(&Options) -> bool) -> Self {
+        Self {
+            name,
+            of: "texts (in tables with the kind text, and in the member text of NDJSON and JSON)",
+            lack: "has none",
+            is_stated,
+        }
+    }
+
+    /// Whether a request states the option.
+    pub(crate) fn is_stated(&self, options: &Options) -> bool {
+        (self.is_stated)(options)
+    }
+
     /// Every option, in no order.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Self::NOT_OF_OBJECTS
             .into_iter()
             .chain([Self::LABELS, Self::POSITIVE, Self::N, Self::VOCABULARY])
             .chain(Self::COLUMNS)
+            .chain(Self::EXTRACTION)
     }
 }

@@ -3,7 +3,7 @@
 //! While a body is read, a new name gets the next id. At its end, ids follow the bytes of the names, whatever the order
 //! of names or lines. Every list of weights has this order.
 //!
-//! Where a text stands in a column, the name is `column=value`.
+//! Where a value stands in a column, the name is `column=value`.
 //!
 //! `string-interner` keeps the names in one text and finds them by a hash table. Clients choose the names, so the table
 //! has keys of its own.
@@ -222,23 +222,33 @@ fn names_in(mut bytes: &[u8]) -> Option<Vec<&str>> {
     bytes.is_empty().then_some(names)
 }
 
-/// The name of the feature that a text in a column stands for: `column=value`.
+/// What stands between a column and a value, a word, characters or places, or between a namespace and a feature, in the
+/// names that the column or the namespace gives.
+const MARKS: [char; 5] = ['=', ':', '~', '@', '^'];
+
+/// The name of the feature that a value in a column stands for: `column=value`.
 pub(crate) fn name_of(column: &str, value: &str) -> String {
-    prefix_of(column) + value
+    let mut name = String::with_capacity(column.len() + 1 + value.len());
+    push_prefix(column, '=', &mut name);
+    name + value
 }
 
-/// The names of the texts in a column up to the text. A `\\` before each `=` and `\\` of the column tells where the
-/// column ends, so that no two pairs have one name.
-pub(crate) fn prefix_of(column: &str) -> String {
-    let mut prefix = String::with_capacity(column.len() + 1);
+/// Appends the part of the names of a column up to its mark. A `\\` before each mark and `\\` of the column tells where
+/// the column ends, so that no two columns have names in common.
+pub(crate) fn push_prefix(column: &str, mark: char, into: &mut String) {
     for character in column.chars() {
-        if matches!(character, '=' | '\\') {
-            prefix.push('\\');
+        if MARKS.contains(&character) || character == '\\' {
+            into.push('\\');
         }
-        prefix.push(character);
+        into.push(character);
     }
-    prefix.push('=');
-    prefix
+    into.push(mark);
+}
+
+/// The beginnings of a name up to each of its marks.
+pub(crate) fn prefixes_in(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices(MARKS)
+        .map(|(at, mark)| &name[..at + mark.len()])
 }
 
 /// Checks that a text can be a name.

@@ -4,7 +4,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_formats::{self, LabelsKind, TextFormat, write_csv_header, write_examples};
+use halfspace_formats::{
+    self, LabelsKind, TextFormat, Unwritten, write_csv_header, write_examples,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -24,6 +26,8 @@ use crate::http::problem::{Code, Problem};
 const LIMIT_DEFAULT: u32 = 100;
 /// Largest number of examples per page.
 const LIMIT_MAX: u32 = 10_000;
+/// The most characters of a name that an error shows.
+const NAME_SHOWN_MAX: usize = 100;
 
 /// Selects a page of examples.
 #[derive(Deserialize, IntoParams)]
@@ -81,14 +85,14 @@ pub struct ExamplePage {
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
 /// first, so upload CSV with `labels=first`. CSV has a row of names if the features have names; upload such a page with
 /// `labels=first&header=true`. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also
-/// pass `n`.
+/// pass `n`. `text/x-vw` lists names, so it needs an open vocabulary.
 #[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset"), ExamplesQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, \
-            `application/x-ndjson`, `text/csv` or `text/x-libsvm`")),
+            `application/x-ndjson`, `text/csv`, `text/x-libsvm` or `text/x-vw`")),
     responses((status = 200, description = "The examples", content(
         (ExamplePage = "application/json"), (String = "application/x-ndjson"),
-        (String = "text/csv"), (String = "text/x-libsvm")))),
+        (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-vw")))),
     extensions(("x-problems" = json!(problems(&[
         IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE, Code::ANSWER_TOO_LONG]])))))]
 pub async fn list_dataset_examples(
@@ -107,10 +111,19 @@ pub async fn list_dataset_examples(
         summary: dataset,
         names,
     } = app.jobs.datasets.find(&owner, id).await.map_err(in_path)?;
-    if names.is_open() && matches!(format, TextFormat::Csv | TextFormat::Libsvm) {
-        let detail = "The features of this dataset have names, which JSON and NDJSON list. Send Accept: \
-                      application/x-ndjson.";
-        return Err(Problem::new(Code::NOT_ACCEPTABLE, detail));
+    let unfit = match format {
+        TextFormat::Csv | TextFormat::Libsvm if names.is_open() => {
+            "The features of this dataset have names, which JSON, NDJSON and the format of Vowpal Wabbit list. Send \
+             Accept: application/x-ndjson."
+        }
+        TextFormat::Vw if !names.is_open() => {
+            "The features of this dataset have no names, which the format of Vowpal Wabbit lists. Send Accept: \
+             text/x-libsvm."
+        }
+        _ => "",
+    };
+    if !unfit.is_empty() {
+        return Err(Problem::new(Code::NOT_ACCEPTABLE, unfit));
     }
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(
@@ -141,7 +154,10 @@ pub async fn list_dataset_examples(
             compute(&app, permit, move |_| {
                 let (classes, names) = (classes.as_ref(), vocabulary.as_ref());
                 let text = write_examples(&data, classes, names, zero, format, bytes_max);
-                text.ok_or_else(|| too_long("would be longer", bytes_max))
+                text.map_err(|why| match why {
+                    Unwritten::TooLong => too_long("would be longer", bytes_max),
+                    Unwritten::Name(name) => unwritable(&name),
+                })
             })
             .await?
         }
@@ -187,12 +203,22 @@ fn page_limit(
         // The names that are written are counted as they are written.
         _ if is_open => 0,
         TextFormat::Libsvm => values.min(dataset.bytes.saturating_mul(8)),
-        TextFormat::Json | TextFormat::Ndjson | TextFormat::Csv => values,
+        TextFormat::Json | TextFormat::Ndjson | TextFormat::Csv | TextFormat::Vw => values,
     };
     if held > values_max {
         return Err(too_long("would hold more values", values_max));
     }
     Ok(limit)
+}
+
+/// The problem for a name that the format of Vowpal Wabbit cannot have.
+fn unwritable(name: &str) -> Problem {
+    let shown: String = name.chars().take(NAME_SHOWN_MAX).collect();
+    let detail = format!(
+        "The name {shown:?} has a blank, a colon or a bar, with which the format of Vowpal Wabbit ends a name. Send \
+         Accept: application/x-ndjson."
+    );
+    Problem::new(Code::NOT_ACCEPTABLE, detail)
 }
 
 fn too_long(what: &str, limit: u64) -> Problem {

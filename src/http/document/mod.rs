@@ -220,6 +220,8 @@ fn complete_parameters(operation: &mut Value) {
             // Clients would send a default, and formats without packed bits refuse the parameter.
             Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
             Some("first_index") => json!({"type": "string", "enum": ["auto", "0", "1"]}),
+            Some("lower_case") => json!({"type": "string", "enum": ["true", "false"]}),
+            Some("occurrences") => json!({"type": "string", "enum": ["presence", "counts"]}),
             Some("vocabulary") => json!({"type": "string", "enum": ["auto", "open"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),

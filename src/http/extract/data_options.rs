@@ -31,8 +31,8 @@ pub struct DataParameters {
     /// Columns of a table that are no features, separated by commas. `first..last` means all from one to another. A
     /// name with a comma stands in quotes.
     ignore: Option<String>,
-    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number` or `ignored`.
-    /// `first..last` stands for all columns from one to another and `*` for all columns; later pairs change single
+    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number`, `text` or
+    /// `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from one to another and `*` for all columns; later pairs change single
     /// ones.
     kinds: Option<String>,
     /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.
@@ -72,6 +72,22 @@ pub struct DataParameters {
     /// means the first index of their data, and 1 if these were no LIBSVM. Otherwise an index 0 anywhere in the body
     /// means 0.
     first_index: Option<String>,
+    /// Words of a sequence that is a name of a text: `1`, `2`, or a range such as `1-2`. `auto` (the default) means 1,
+    /// unless `characters` is stated. A text is the
+    /// member `text` of an x in NDJSON and JSON, a column of the kind `text`, or an ARFF attribute of the type `string`.
+    words: Option<String>,
+    /// Characters of a sequence that is a name of a text, such as `3-5`, or `auto` (the default) for none.
+    characters: Option<String>,
+    /// Places on each side of a word marked as `[[word]]`, from 1 to 50, within which words are names, alone and as
+    /// patterns with their places. The marked word gives no name. `auto` (the default) means that no word is marked.
+    window: Option<String>,
+    /// Whether texts are read in lower case: `true` (the default) or `false`.
+    lower_case: Option<String>,
+    /// Value of a name that a text gives: `presence` (the default) is 1, `counts` the number of times that it occurs.
+    occurrences: Option<String>,
+    /// Most names in a conjunction. With 2 or 3, each example also has the conjunctions of so many of its names.
+    #[param(minimum = 1, maximum = 3)]
+    conjunctions: Option<u8>,
 }
 
 /// The options for reading a body, from the query.
@@ -196,26 +212,36 @@ impl DataOptions {
 }
 
 impl EncodingSource {
-    /// Loads the encoding and the names of the classes. `at` gives the place of the id in the request.
+    /// Loads the encoding and the names of the classes for a session with this vocabulary, which begins without names
+    /// of features if it is open. `at` gives the place of the id in the request.
     ///
     /// # Errors
-    /// An encoding that does not exist. Errors of the store pass through.
+    /// An encoding that does not exist or has another vocabulary. Errors of the store pass through.
     pub async fn names(
         self,
         app: &App,
         owner: &Owner,
+        vocabulary: VocabularyKind,
         at: impl Fn(String) -> FieldError,
     ) -> Result<Names, Problem> {
         let (names, _) = self.found(app, owner, &at).await?;
-        if names.is_open() {
-            let detail = "The features are names, which may be new in any example, and a session needs a fixed number \
-                          of features.";
-            return Err(Problem::at(Code::WRONG_DATA, at(detail.to_owned())));
-        }
-        match names.table.is_some() {
-            true => Ok(names),
-            false => Err(no_encoding(at)),
-        }
+        let detail = match (names.vocabulary_kind(), vocabulary) {
+            _ if names.table.is_none() => return Err(no_encoding(at)),
+            (VocabularyKind::Fixed, VocabularyKind::Fixed) => return Ok(names),
+            (VocabularyKind::Open, VocabularyKind::Open) => {
+                return Ok(Names {
+                    features: Names::of_vocabulary().features,
+                    ..names
+                });
+            }
+            (VocabularyKind::Open, VocabularyKind::Fixed) => {
+                "The features are names, which may be new in any example; add `\"vocabulary\": \"open\"`."
+            }
+            (VocabularyKind::Fixed, VocabularyKind::Open) => {
+                "The encoding has a fixed number of features; leave `vocabulary` out."
+            }
+        };
+        Err(Problem::at(Code::WRONG_DATA, at(detail.to_owned())))
     }
 
     /// Loads the names, of which the encoding may be absent, and the number of features.

@@ -216,7 +216,12 @@ pub async fn read_for_model(
     options.label_rule = model.names.label_rule();
     check_vocabulary(options, model.names.vocabulary_kind())?;
     match model.names.is_open() {
-        true => options.open_vocabulary = true,
+        true => {
+            options.open_vocabulary = true;
+            // Texts become what they became for the model.
+            let table = model.names.table.filter(|table| table.extraction.is_some());
+            options.table.encoding = options.table.encoding.take().or(table);
+        }
         false if format.leaves_n_open() => {
             options.n.get_or_insert(model.predictor.n());
         }

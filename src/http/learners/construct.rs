@@ -145,7 +145,7 @@ impl Keep {
         let written = computing::compute(&self.app, None, move |_| {
             let examples = write_examples(&data, None, None, 0, TextFormat::Json, limit);
             let examples = examples
-                .ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
+                .map_err(|_| Problem::new(Code::INTERNAL, "The answer was not written."))?;
             raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
         });
         Ok(Json(told(written.await?)).into_response())

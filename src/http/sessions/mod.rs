@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_formats::{
-    Assume, Classes, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
+    Assume, Classes, Extraction, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
 };
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -59,8 +59,11 @@ pub struct SessionRequest {
     /// The largest number of names that an example will have. With an open vocabulary, the default threshold of
     /// `winnow` and `kernel-winnow` follows from it. An example with more names is learnt, too.
     active: Option<Positive>,
-    /// Encoding of raw rows: the id of a model or a dataset, or columns.
+    /// Encoding of raw rows: the id of a model or a dataset, or columns. That of a model or a dataset of texts needs
+    /// an open vocabulary.
     encoding: Option<SessionEncoding>,
+    /// What the member `text` of an example becomes, with an open vocabulary. `{}` stands for its words.
+    extraction: Option<Extraction>,
     /// Names of the classes. Of two, the first has the label -1 and the second the label 1; of more, each gets a
     /// hypothesis of its own. With `open` each label is a class, whose hypothesis joins at its first example. When
     /// absent, the labels of the encoding or of the first examples name two classes.
@@ -190,13 +193,23 @@ pub async fn create_session(
 
 async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let asked: SessionRequest = read_json(&app, request).await?;
-    let (mut names, n) = match (asked.encoding, asked.n, asked.vocabulary) {
-        (None, Some(n), VocabularyKind::Fixed) => (Names::default(), n.get()),
-        (None, None, VocabularyKind::Open) => (Names::of_vocabulary(), 0),
-        (Some(encoding), None, VocabularyKind::Fixed) => {
-            let names = names(&app, &owner, encoding).await?;
+    let (mut names, n) = match (asked.encoding, asked.n, asked.vocabulary, asked.extraction) {
+        (None, Some(n), VocabularyKind::Fixed, None) => (Names::default(), n.get()),
+        (None, None, VocabularyKind::Open, extraction) => {
+            (of_texts(extraction).map_err(NotMade::from)?, 0)
+        }
+        (Some(encoding), None, vocabulary, None) => {
+            let names = names(&app, &owner, encoding, vocabulary).await?;
             let n = names.table.as_ref().map_or(0, |table| table.n());
             (names, n as u64)
+        }
+        (_, _, VocabularyKind::Fixed, Some(_)) => {
+            let detail = "Texts give names that nobody lists; add `\"vocabulary\": \"open\"` and leave n out.";
+            return Err(Problem::new(Code::SCHEMA, detail).into());
+        }
+        (Some(_), None, VocabularyKind::Open, Some(_)) => {
+            let detail = "The encoding says what texts become; leave `extraction` out.";
+            return Err(Problem::new(Code::SCHEMA, detail).into());
         }
         _ => {
             let detail = "Exactly one of n, encoding and vocabulary=open must be present.";
@@ -232,6 +245,19 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     Ok(created_session(answer))
 }
 
+/// An open vocabulary whose examples may have texts, if the request says what these become.
+fn of_texts(extraction: Option<Extraction>) -> Result<Names, Problem> {
+    let mut names = Names::of_vocabulary();
+    if let Some(stated) = extraction {
+        let settled = stated.settled().map_err(|detail| {
+            let field = FieldError::at_pointer("/extraction", detail);
+            Problem::at(Code::OUT_OF_RANGE, field)
+        })?;
+        names.table = Some(Arc::new(TableEncoding::of_text(&settled)));
+    }
+    Ok(names)
+}
+
 /// The classes that a request lists. None if they are open.
 fn stated_classes(stated: StatedClasses, names: &Names) -> Result<Option<Classes>, Problem> {
     let listed = match names.classes {
@@ -247,13 +273,22 @@ fn stated_classes(stated: StatedClasses, names: &Names) -> Result<Option<Classes
 }
 
 /// The names and the encoding that a request states for its rows.
-async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Names, Problem> {
+async fn names(
+    app: &App,
+    owner: &Owner,
+    encoding: SessionEncoding,
+    vocabulary: VocabularyKind,
+) -> Result<Names, Problem> {
     let at = |detail: String| FieldError::at_pointer("/encoding", detail);
     match encoding {
         SessionEncoding::Of(id) => {
             let source: Result<EncodingSource, String> = id.parse();
             let source = source.map_err(|detail| Problem::at(Code::OUT_OF_RANGE, at(detail)))?;
-            Ok(source.names(app, owner, at).await?.kept())
+            Ok(source.names(app, owner, vocabulary, at).await?.kept())
+        }
+        SessionEncoding::Columns(_) if !vocabulary.is_fixed() => {
+            let detail = "Columns have a fixed number of features; leave `vocabulary` out, or name a model of names.";
+            Err(Problem::at(Code::WRONG_DATA, at(detail.to_owned())))
         }
         SessionEncoding::Columns(StatedColumns { columns, label }) => {
             let table = TableEncoding::stated(columns, label);

@@ -26,6 +26,7 @@ MEDIA_TYPES = {
     "svm": "text/x-libsvm",
     "train": "text/x-libsvm",
     "test": "text/x-libsvm",
+    "vw": "text/x-vw",
     "arff": "text/x-arff",
     "ndjson": "application/x-ndjson",
     "jsonl": "application/x-ndjson",

@@ -389,7 +389,8 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
 
     cells: NamedCells | None = None
     """What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
-    of the name of the column, and a true `boolean` gives that name.
+    of the name of the column, a true `boolean` gives that name, and a `text` gives the names that the extraction
+    finds in it.
     """
 
     kind: ColumnKindName
@@ -423,7 +424,8 @@ class ColumnKind(Struct, kw_only=True, omit_defaults=True):
 
     cells: NamedCells | None = None
     """What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
-    of the name of the column, and a true `boolean` gives that name.
+    of the name of the column, a true `boolean` gives that name, and a `text` gives the names that the extraction
+    finds in it.
     """
 
     kind: ColumnKindName
@@ -1279,6 +1281,31 @@ class ExplanationTerm(Struct, kw_only=True, omit_defaults=True):
     weight: TermWeight
 
 
+class Extraction(Struct, kw_only=True, omit_defaults=True):
+    """The names that an example gets from its texts, and the conjunctions of its names."""
+
+    characters: list[int] | None = None
+    """The least and the most characters of a sequence that is a name; null for none."""
+
+    conjunctions: int | None = None
+    """The most names in a conjunction. With 1 there are no conjunctions."""
+
+    lower_case: bool | None = None
+    """Whether texts are read in lower case."""
+
+    occurrences: Occurrences | None = None
+    """The value of a name."""
+
+    version: TextVersion | None = None
+    """The version of the extraction."""
+
+    window: int | None = None
+    """The number of places on each side of the marked word within which words are names; null if no word is marked."""
+
+    words: list[int] | None = None
+    """The least and the most words of a sequence that is a name; null for none."""
+
+
 class FalseStopRateExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="false-stop-rate"):
     """The share of runs that a stopping rule ends at a wrong hypothesis."""
 
@@ -2090,6 +2117,12 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     Up to here the numbers stay inside the range of doubles and take milliseconds.
     """
 
+    example_names_max: int
+    """Names of an example together with their conjunctions.
+
+    1,447 names have 1,047,628 conjunctions of at most two names.
+    """
+
     experiment_points_max: int
     """Points of the grid of an experiment.
 
@@ -2374,6 +2407,12 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available.
 
     Up to here the numbers stay inside the range of doubles and take milliseconds.
+    """
+
+    example_names_max: int
+    """Names of an example together with their conjunctions.
+
+    1,447 names have 1,047,628 conjunctions of at most two names.
     """
 
     experiment_points_max: int
@@ -4014,6 +4053,8 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
 
     encoding: SessionEncoding | None = None
 
+    extraction: Extraction | None = None
+
     learner: LearnerSpec
 
     multiclass: Multiclass | None = None
@@ -4049,7 +4090,8 @@ class StatedColumn(Struct, kw_only=True, omit_defaults=True):
 
     cells: NamedCells | None = None
     """What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
-    of the name of the column, and a true `boolean` gives that name.
+    of the name of the column, a true `boolean` gives that name, and a `text` gives the names that the extraction
+    finds in it.
     """
 
     kind: ColumnKindName
@@ -4183,6 +4225,10 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     bit_order: str | None = None
 
+    characters: str | None = None
+
+    conjunctions: str | None = None
+
     decimal: str | None = None
 
     delimiter: str | None = None
@@ -4199,6 +4245,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     labels: str | None = None
 
+    lower_case: str | None = None
+
     missing: str | None = None
 
     missing_values: str | None = None
@@ -4206,6 +4254,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     n: int | None = None
 
     numbers: str | None = None
+
+    occurrences: str | None = None
 
     positive: str | None = None
 
@@ -4217,12 +4267,19 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     vocabulary: str | None = None
 
+    window: str | None = None
+
+    words: str | None = None
+
 
 class TableEncoding(Struct, kw_only=True, omit_defaults=True):
     """How the columns of a table became features and labels."""
 
     columns: list[ColumnEncoding]
     """The columns with features, in the order of the file."""
+
+    extraction: Extraction | None = None
+    """The names that texts give, if there are texts or conjunctions."""
 
     header: bool
     """Whether the table had a row of names. Without names, columns are found by their number."""
@@ -4807,7 +4864,7 @@ JobId: TypeAlias = str
 JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, ExperimentPartResult, GridResult, MaximumMarginResult, SeparabilityResult, TrainResult, VersionSpaceResult]
 """The result of a job. The form depends on the task."""
 
-KindName: TypeAlias = Literal["boolean", "nominal", "number", "ignored"]
+KindName: TypeAlias = Literal["boolean", "nominal", "number", "text", "ignored"]
 """A kind that a request states for a column."""
 
 Label: TypeAlias = Union[float, str, bool]
@@ -4832,11 +4889,14 @@ ModelVersion: TypeAlias = Literal["1"]
 Multiclass: TypeAlias = Literal["one-vs-rest", "joint"]
 """How the members of a committee learn."""
 
-NamedCells: TypeAlias = Literal["nominal", "number", "boolean"]
+NamedCells: TypeAlias = Literal["nominal", "number", "boolean", "text"]
 """What the cells of a column are, if they give names."""
 
 NumberOrDecimal: TypeAlias = Union[float, str]
 """A number, or a decimal string in place of a number that readers would round."""
+
+Occurrences: TypeAlias = Literal["presence", "counts"]
+"""The value of a name that a text gives."""
 
 Octets: TypeAlias = str
 """A binary body."""
@@ -4890,6 +4950,9 @@ TensorItem: TypeAlias = float | bool | list[Any]
 
 TermWeight: TypeAlias = Union[float, str]
 """The weight of a term."""
+
+TextVersion: TypeAlias = Literal["text/1"]
+"""A version of the extraction, which models keep."""
 
 Timestamp: TypeAlias = str
 

@@ -36,6 +36,7 @@ const PACKAGES: [(&str, &[&str]); 3] = [
             "cell",
             "classes",
             "vocabulary",
+            "texts",
             "encoding",
             "stored",
             "options",

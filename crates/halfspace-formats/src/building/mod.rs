@@ -2,6 +2,7 @@
 
 pub(crate) mod label_names;
 pub(crate) mod labels;
+pub(crate) mod named_row;
 pub(crate) mod parsed;
 pub(crate) mod parsed_rows;
 pub(crate) mod row_buffer;
@@ -10,3 +11,4 @@ pub(crate) mod sample_builder;
 pub(crate) mod sample_rules;
 pub(crate) mod sparse_builder;
 pub(crate) mod store_pass;
+pub(crate) mod text_rules;

@@ -20,6 +20,7 @@ use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
+use crate::building::text_rules::TextRules;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::stored::header::RowsKind;
@@ -34,6 +35,7 @@ pub(crate) struct SampleBuilder {
     names: Option<LabelNames>,
     /// The rows, if their features have names.
     named: Option<Box<SparseBuilder>>,
+    texts: TextRules,
 }
 
 impl SampleBuilder {
@@ -54,6 +56,7 @@ impl SampleBuilder {
             row: RowBuilder::default(),
             names: Some(LabelNames::of_signs()),
             named: None,
+            texts: TextRules::default(),
         })
     }
 
@@ -86,6 +89,7 @@ impl SampleBuilder {
         let mut rest = rest.of_kind(rules.kind)?;
         (rest.rules.zero_seen, rest.rules.minus_seen) = (rules.zero_seen, rules.minus_seen);
         rest.names.clone_from(&self.names);
+        rest.texts.clone_from(&self.texts);
         let mut rest = rest.of_vocabulary(self.named.is_some())?;
         if self
             .named
@@ -234,6 +238,7 @@ impl SampleBuilder {
     ) -> Result<Parsed<ParsedRows>, Fault> {
         if self.named.is_none() {
             self.rules.check_present(self.rows())?;
+            self.texts.check_used(false, false)?;
         }
         let (low, n) = (self.low(), self.rules.n);
         let names = self.names.take().filter(|names| !names.is_empty());

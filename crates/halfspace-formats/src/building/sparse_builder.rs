@@ -15,16 +15,17 @@ use halfspace_core::memory;
 
 use crate::building::label_names::ReadLabels;
 use crate::building::labels::LabelCodes;
+use crate::building::named_row::NamedRow;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
-use crate::error::{Fault, FormatErrorKind, Place, excerpt};
+use crate::building::text_rules::TextRules;
+use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::stored::header::RowsKind;
 use crate::stored::layout::stored_bytes;
 use crate::stored::sparse_blocks;
 use crate::stored::spool::Spool;
-use crate::vocabulary::{self, Vocabulary};
 
 /// Why a reader of Boolean examples refuses a name with another value than 1.
 pub const NAMES_WITHOUT_VALUES: &str = "Each name counts as 1 in Boolean examples, but a name has another value. Leave \
@@ -63,19 +64,6 @@ pub(crate) struct SparseBuilder {
     first_index: usize,
     /// Number of first rows in the spool whose indices were taken to begin at 1 and begin at 0.
     rows_to_raise: usize,
-}
-
-/// The names so far, in the order in which they came, and the active features of the unfinished row.
-#[derive(Default)]
-struct NamedRow {
-    vocabulary: Vocabulary,
-    row: Vec<(u32, f64)>,
-    /// The names that the row gives the value 0. They are not active, so they get no ids.
-    zeros: Vec<String>,
-    /// Whether the request says that features have names, so that no example needs one.
-    are_stated: bool,
-    /// Whether the names keep the order in which they came.
-    are_as_they_come: bool,
 }
 
 impl SparseBuilder {
@@ -162,8 +150,8 @@ impl SparseBuilder {
         Ok(())
     }
 
-    /// Makes a builder of rows whose features have names, as the request says or the examples. `kind` is as for
-    /// [`Self::new`].
+    /// Makes a builder of rows whose features have names, as the request says or the examples. `texts` are those of
+    /// the rows, and `kind` is as for [`Self::new`].
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -172,12 +160,10 @@ impl SparseBuilder {
         kind: Option<RowsKind>,
         spool: Option<Spool>,
         are_stated: bool,
+        texts: TextRules,
     ) -> Result<Self, Fault> {
         Ok(Self {
-            names: Some(NamedRow {
-                are_stated,
-                ..NamedRow::default()
-            }),
+            names: Some(NamedRow::new(limits.names_max, are_stated, texts)),
             n_max: limits.names_max,
             ..Self::new(limits, None, kind, spool)?
         })
@@ -202,7 +188,6 @@ impl SparseBuilder {
     /// # Errors
     /// When the name is none, when there are too many, or when the value is not finite or must not make the data real.
     pub(crate) fn name(&mut self, name: &str, value: f64) -> Result<bool, Fault> {
-        vocabulary::check(name)?;
         if !value.is_finite() {
             return Err(SampleRules::not_finite(value));
         }
@@ -216,37 +201,49 @@ impl SparseBuilder {
         }
         if let Some(names) = &mut self.names {
             names.push(name, value)?;
-            if names.vocabulary.len() > self.n_max {
-                let limit = self.n_max as u64;
-                return Err(Fault::too_large(
-                    "The examples have too many names",
-                    "names_max",
-                    limit,
-                ));
-            }
         }
         Ok(self.is_real && !was_real)
+    }
+
+    /// Adds the names of a text in a column to the row of a builder of names.
+    ///
+    /// # Errors
+    /// As for [`NamedRow::text`].
+    pub(crate) fn text(&mut self, column: &str, text: &str) -> Result<(), Fault> {
+        self.names
+            .as_mut()
+            .map_or(Ok(()), |names| names.text(column, text))
     }
 
     /// Ends a row of names.
     ///
     /// # Errors
-    /// When a name occurs twice with different values, or a limit is exceeded.
+    /// When a name occurs twice with different values, when a count must not make the data real, or when a limit is
+    /// exceeded.
     pub(crate) fn end_named_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
         let Some(names) = &mut self.names else {
             return self.end_row(0, label);
         };
-        names.sort()?;
-        let n = names.vocabulary.len();
-        for (id, value) in names.row.drain(..) {
-            if value == 1.0 {
-                self.ones += 1;
-            } else {
-                self.others += 1;
-                self.held.become_real();
+        let row = names.end()?;
+        let others = row.iter().filter(|(_, value)| *value != 1.0).count();
+        if others > 0 && !self.is_real {
+            // The count of a name in a text, which was not read as a value.
+            if self.rules.kind == Some(RowsKind::Boolean) {
+                return Err(Fault::new(
+                    FormatErrorKind::NotBoolean,
+                    NAMES_WITHOUT_VALUES,
+                ));
             }
-            self.held.push(id, value);
+            self.is_real = true;
         }
+        self.ones += row.len() - others;
+        self.others += others;
+        if others > 0 {
+            self.held.become_real();
+        }
+        row.drain(..)
+            .for_each(|(id, value)| self.held.push(id, value));
+        let n = names.vocabulary.len();
         self.end_row(n, label)
     }
 
@@ -392,7 +389,7 @@ impl SparseBuilder {
 
     fn vocabulary_bytes(&self) -> u64 {
         let names = self.names.as_ref();
-        names.map_or(0, |names| names.vocabulary.bytes())
+        names.map_or(0, NamedRow::bytes)
     }
 
     /// The shape of the features so far, in the layout that fits the number of active ones. Names need sparse rows, and
@@ -433,7 +430,7 @@ impl SparseBuilder {
         mut self,
         unlabelled: UnlabelledMeans,
     ) -> Result<Parsed<ParsedRows>, Fault> {
-        if self.names.as_ref().is_some_and(|names| names.are_stated) {
+        if self.names.as_ref().is_some_and(NamedRow::may_be_empty) {
             // Examples without any name have one feature, which has no name yet.
             self.rules.n = self.rules.n.max(1);
         }
@@ -448,6 +445,10 @@ impl SparseBuilder {
             // So many features are active that the rows are kept in their dense form.
             self.rules.limits.check_n(shape.n)?;
         }
+        if let Some(names) = &self.names {
+            names.check_used()?;
+        }
+        let table = self.names.as_ref().and_then(NamedRow::extracted);
         let names = self.names.take().map(|names| match names.are_as_they_come {
             true => (names.vocabulary, None),
             false => {
@@ -459,6 +460,7 @@ impl SparseBuilder {
         let places = places.flatten();
         let finished = |rules: SampleRules, data| Parsed {
             vocabulary: vocabulary.map(Arc::new),
+            table: table.map(Arc::new),
             ..rules.parsed(data, 0.0)
         };
         if self.first > 0 || shape.memory_bytes() > self.budget() {
@@ -490,56 +492,5 @@ impl SparseBuilder {
     fn budget(&self) -> u64 {
         let spool = self.spool.as_ref();
         spool.map_or(u64::MAX, |spool| spool.memory_bytes_max)
-    }
-}
-
-impl NamedRow {
-    /// Adds the value of a name.
-    ///
-    /// # Errors
-    /// When memory fails.
-    fn push(&mut self, name: &str, value: f64) -> Result<(), Fault> {
-        let entries = self.row.len() + self.zeros.len();
-        if entries.is_power_of_two() {
-            // The lists, their copies while they grow, and a name with each entry.
-            let entry_bytes = size_of::<(u32, f64)>().max(size_of::<String>() + name.len());
-            memory::need(3 * (entries * entry_bytes) as u64 + self.vocabulary.bytes())?;
-        }
-        if value == 0.0 {
-            self.zeros.push(name.to_owned());
-        } else {
-            self.row.push((self.vocabulary.add(name), value));
-        }
-        Ok(())
-    }
-
-    /// Lets the active features of the row ascend, and each occur once.
-    ///
-    /// # Errors
-    /// When a name occurs twice with different values.
-    fn sort(&mut self) -> Result<(), Fault> {
-        self.row.sort_unstable_by_key(|(id, _)| *id);
-        let differ = |pair: &&[(u32, f64)]| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1;
-        if let Some(&[(id, value), (_, again)]) = self.row.windows(2).find(differ) {
-            return Err(self.two_values(id, value, again));
-        }
-        self.row.dedup_by_key(|(id, _)| *id);
-        for name in std::mem::take(&mut self.zeros) {
-            if let Some(id) = self.vocabulary.id(&name)
-                && let Ok(at) = self.row.binary_search_by_key(&id, |(id, _)| *id)
-            {
-                return Err(self.two_values(id, 0.0, self.row[at].1));
-            }
-        }
-        Ok(())
-    }
-
-    fn two_values(&self, id: u32, value: f64, again: f64) -> Fault {
-        let name = self.vocabulary.name(id).unwrap_or_default();
-        let detail = format!(
-            "The name {} occurs twice in the example, with the values {value} and {again}; give it once.",
-            excerpt(name.as_bytes())
-        );
-        Fault::new(FormatErrorKind::BadName, detail)
     }
 }

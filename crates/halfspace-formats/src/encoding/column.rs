@@ -87,6 +87,8 @@ pub enum NamedCells {
     Number,
     /// Truth values: the name of the column means true, and its absence false.
     Boolean,
+    /// Texts: the extraction of the encoding says which names each gives.
+    Text,
 }
 
 /// The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union.
@@ -104,7 +106,8 @@ struct ColumnKindShape {
     #[schema(nullable = false)]
     thresholds: Option<Vec<f64>>,
     /// What the cells of a column of names are. A `nominal` cell gives the name `column=word`, a `number` is the value
-    /// of the name of the column, and a true `boolean` gives that name.
+    /// of the name of the column, a true `boolean` gives that name, and a `text` gives the names that the extraction
+    /// finds in it.
     #[schema(nullable = false)]
     cells: Option<NamedCells>,
 }
@@ -126,10 +129,12 @@ enum ColumnKindName {
 pub enum KindName {
     /// Two values in one spelling family.
     Boolean,
-    /// Text with few values.
+    /// Words with few values.
     Nominal,
     /// Numbers.
     Number,
+    /// Texts, whose words are names of an open vocabulary.
+    Text,
     /// Not a feature.
     Ignored,
 }
@@ -210,6 +215,7 @@ impl NamedCells {
             KindName::Boolean => Some(Self::Boolean),
             KindName::Nominal => Some(Self::Nominal),
             KindName::Number => Some(Self::Number),
+            KindName::Text => Some(Self::Text),
             KindName::Ignored => None,
         }
     }
@@ -220,6 +226,16 @@ impl NamedCells {
             Self::Boolean => KindName::Boolean,
             Self::Nominal => KindName::Nominal,
             Self::Number => KindName::Number,
+            Self::Text => KindName::Text,
+        }
+    }
+
+    /// What stands behind the name of the column in the names that the cells give. Other cells give the name itself.
+    pub(crate) fn marks(self) -> &'static [char] {
+        match self {
+            Self::Number | Self::Boolean => &[],
+            Self::Nominal => &['='],
+            Self::Text => &crate::texts::MARKS,
         }
     }
 
@@ -236,7 +252,7 @@ impl NamedCells {
     /// The value of the name that a cell gives, unless the column cannot hold the cell.
     pub(crate) fn value(self, content: Content) -> Option<f64> {
         match (self, content) {
-            (Self::Nominal, _) | (Self::Boolean, Content::Number(1.0)) => Some(1.0),
+            (Self::Nominal | Self::Text, _) | (Self::Boolean, Content::Number(1.0)) => Some(1.0),
             (Self::Number, Content::Number(value)) => Some(value),
             (Self::Boolean, Content::Flag(_, flag)) => Some(f64::from(u8::from(flag))),
             (Self::Boolean, Content::Number(0.0 | -1.0)) => Some(0.0),

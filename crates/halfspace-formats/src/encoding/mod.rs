@@ -16,9 +16,14 @@ use crate::classes::Classes;
 use crate::error::excerpt;
 use crate::numbers::parse_number;
 
+use crate::texts::Extraction;
+
 use column::NUMBER_BYTES;
 pub(crate) use column::{CellFeatures, NoFeatures};
 pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn};
+
+/// The member of an example that holds a text, where no encoding names another.
+pub(crate) const TEXT: &str = "text";
 
 /// The largest size of the names and values of an encoding, in bytes. It is limited because an encoding is part of
 /// the rows of the store.
@@ -37,6 +42,10 @@ pub struct TableEncoding {
     pub missing: MissingCells,
     /// Whether the table had a row of names. Without names, columns are found by their number.
     pub header: bool,
+    /// The names that texts give, if there are texts or conjunctions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub extraction: Option<Extraction>,
 }
 
 /// The label column of a table.
@@ -138,6 +147,7 @@ impl TableEncoding {
             ignored: Vec::new(),
             missing: MissingCells::default(),
             header: true,
+            extraction: None,
         };
         encoding.check(Some(encoding.n()))?;
         let names = encoding.columns.iter().map(|column| &column.name);
@@ -151,6 +161,53 @@ impl TableEncoding {
         }
     }
 
+    /// The encoding of examples that are no table, but have texts in these columns.
+    pub(crate) fn of_texts<'c>(
+        columns: impl IntoIterator<Item = &'c str>,
+        extraction: &Extraction,
+    ) -> Self {
+        let columns = columns.into_iter().zip(1..);
+        let columns = columns.map(|(name, index)| ColumnEncoding {
+            name: name.to_owned(),
+            index,
+            features: [0, 0],
+            kind: ColumnKind::Names {
+                cells: NamedCells::Text,
+            },
+            missing: false,
+        });
+        Self {
+            label: None,
+            columns: columns.collect(),
+            ignored: Vec::new(),
+            missing: MissingCells {
+                treatment: Missing::Absent,
+                ..MissingCells::default()
+            },
+            header: true,
+            extraction: Some(extraction.clone()),
+        }
+    }
+
+    /// The encoding of examples whose member `text` is a text.
+    pub fn of_text(extraction: &Extraction) -> Self {
+        Self::of_texts([TEXT], extraction)
+    }
+
+    /// Whether there is a column with this name.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+
+    /// Whether the column with this name has texts.
+    pub(crate) fn has_text(&self, name: &str) -> bool {
+        let text = ColumnKind::Names {
+            cells: NamedCells::Text,
+        };
+        let mut columns = self.columns.iter();
+        columns.any(|column| column.kind == text && column.name == name)
+    }
+
     /// Whether the examples are real-valued.
     pub fn is_real(&self) -> bool {
         self.columns
@@ -161,7 +218,8 @@ impl TableEncoding {
     /// Whether the features are names, which nobody listed in advance.
     pub fn is_open(&self) -> bool {
         let is_named = |column: &ColumnEncoding| column.kind.is_named();
-        !self.columns.is_empty() && self.columns.iter().all(is_named)
+        let has_names = self.extraction.is_some() || !self.columns.is_empty();
+        has_names && self.columns.iter().all(is_named)
     }
 
     /// The number of features. Names are not counted here.
@@ -213,6 +271,9 @@ impl TableEncoding {
             let column = serde_json::to_vec(&(name, kind, missing));
             hash.update(column.expect("strings and finite numbers"));
         }
+        if let Some(extraction) = &self.extraction {
+            hash.update(serde_json::to_vec(extraction).expect("strings and numbers"));
+        }
         hash.finalize().into()
     }
 
@@ -220,6 +281,16 @@ impl TableEncoding {
     /// are compared elsewhere. Columns that give names need not be the same, but those of one name must be read alike.
     pub fn fits(&self, other: &Self) -> bool {
         if self.is_open() && other.is_open() {
+            let has_other_names = match (&self.extraction, &other.extraction) {
+                (Some(own), Some(other)) => own != other,
+                (own, other) => own
+                    .iter()
+                    .chain(other)
+                    .any(|either| either.conjunctions > 1),
+            };
+            if has_other_names {
+                return false;
+            }
             let kinds = self
                 .columns
                 .iter()
@@ -290,6 +361,12 @@ impl TableEncoding {
                 return Err(format!(
                     "The column {name} has repeated values, thresholds out of order or the index 0."
                 ));
+            }
+        }
+        if let Some(extraction) = &self.extraction {
+            extraction.check()?;
+            if n.is_some() {
+                return Err("Texts give names, but the features are numbered.".to_owned());
             }
         }
         if self

@@ -93,6 +93,7 @@ const FORMATS: &[FormatEntry] = &[
                 FormatOption::SHEET,
             ],
             &FormatOption::COLUMNS,
+            &FormatOption::TEXTS,
         ],
         labels: Some(LabelPlaces {
             accepts: |labels| matches!(labels, LabelsColumn::First | LabelsColumn::None),
@@ -127,6 +128,7 @@ const FORMATS: &[FormatEntry] = &[
             &FormatOption::NOT_OF_OBJECTS,
             &FormatOption::COLUMNS,
             &[FormatOption::VOCABULARY],
+            &FormatOption::EXTRACTION,
         ],
         labels: Some(LabelPlaces {
             accepts: |labels| {
@@ -152,6 +154,7 @@ const FORMATS: &[FormatEntry] = &[
                 FormatOption::FIRST_INDEX,
             ],
             &FormatOption::COLUMNS,
+            &FormatOption::EXTRACTION,
         ],
         labels: Some(LabelPlaces {
             accepts: |labels| matches!(labels, LabelsColumn::None | LabelsColumn::Appended),
@@ -184,6 +187,22 @@ const FORMATS: &[FormatEntry] = &[
         ]],
         labels: None,
         parse: crate::readers::text::csv::parse_tabs,
+    },
+    FormatEntry {
+        format: Format::Vw,
+        name: "the format of Vowpal Wabbit",
+        media_type: "text/x-vw",
+        file_extensions: &["vw"],
+        lacks: &[
+            &FormatOption::NOT_OF_OBJECTS,
+            &FormatOption::COLUMNS,
+            &FormatOption::TEXTS,
+        ],
+        labels: Some(LabelPlaces {
+            accepts: |labels| matches!(labels, LabelsColumn::First | LabelsColumn::None),
+            refusal: "Labels of Vowpal Wabbit come first; the option `labels` must be `first` or `none`.",
+        }),
+        parse: crate::readers::text::vw::parse,
     },
 ];
 
@@ -219,6 +238,8 @@ pub enum Format {
     Xlsx,
     /// CSV with tabs between fields, unless the request states another delimiter.
     Tsv,
+    /// `label |namespace feature:value ...`, as Vowpal Wabbit reads.
+    Vw,
 }
 
 impl Format {
@@ -314,6 +335,7 @@ impl TextFormat {
             Self::Ndjson => Format::Ndjson,
             Self::Csv => Format::Csv,
             Self::Libsvm => Format::Libsvm,
+            Self::Vw => Format::Vw,
         };
         format.media_type()
     }

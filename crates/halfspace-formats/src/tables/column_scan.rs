@@ -395,8 +395,9 @@ fn too_many(word: &[u8]) -> Fault {
         word => format!(", among them the text {}", excerpt(word)),
     };
     let detail = format!(
-        "has more than {VALUES_MAX} different values{such}; `vocabulary=open` takes any number of words, and if the \
-         column has numbers, `missing_values=` reads other texts as missing cells"
+        "has more than {VALUES_MAX} different values{such}; `vocabulary=open` takes any number of words, `kinds=` \
+         with the kind text makes names of the words of a text, and if the column has numbers, `missing_values=` reads \
+         other texts as missing cells"
     );
     Fault::new(FormatErrorKind::TableOption, detail)
 }

@@ -415,7 +415,6 @@ impl TableColumns {
         names.join(", ")
     }
 
-    /// Names the column in a fault about its cells.
     pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {
         self.columns[at].about(at, self.has_header, fault)
     }
@@ -595,6 +594,7 @@ impl TableColumns {
             ignored: memory::collect(ignored)?,
             missing,
             header: self.has_header,
+            extraction: None,
         })
     }
 }

@@ -19,6 +19,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
+use crate::building::text_rules::TextRules;
 use crate::cell::{Cell, DecimalMark};
 use crate::encoding::options::{Numbers, Unknown};
 use crate::encoding::{
@@ -27,7 +28,7 @@ use crate::encoding::{
 use crate::error::{Fault, FormatErrorKind, Place, excerpt, name};
 use crate::options::{Header, Options};
 use crate::stored::spool::Spool;
-use crate::vocabulary::{name_of, prefix_of};
+use crate::vocabulary::{name_of, prefixes_in, push_prefix};
 
 /// Rows whose cells become names.
 pub(crate) struct NamedTable {
@@ -46,8 +47,7 @@ struct NamedColumn {
     kind: Kind,
     /// The values that the table declares for the column. Others are refused.
     declared: Option<HashSet<Box<[u8]>>>,
-    /// What the names of the words begin with, and the name of the last one. The buffer is reused.
-    prefix: String,
+    /// The name of the last word, in a buffer that is reused.
     word: String,
 }
 
@@ -116,17 +116,17 @@ impl NamedTable {
                 at,
                 kind,
                 declared: None,
-                prefix: prefix_of(&column.name),
                 word: String::new(),
             })
         };
         let is_read = |at: &usize| table.label != Some(*at) && table.columns[*at].ignored.is_none();
         let columns = (0..table.columns.len()).filter(is_read).map(column);
         let columns: Vec<NamedColumn> = memory::collect::<_, Fault>(columns)?;
-        let is_word = |column: &&NamedColumn| column.kind.cells() == Some(NamedCells::Nominal);
+        let is_word = |column: &&NamedColumn| column.cells() == Some(NamedCells::Nominal);
         let filled = columns.iter().filter(is_word).map(|column| Ok(column.at));
+        let texts = TextRules::of(options)?;
         Ok(Self {
-            builder: SparseBuilder::of_names(&options.limits, options.values, spool, true)?,
+            builder: SparseBuilder::of_names(&options.limits, options.values, spool, true, texts)?,
             filled: memory::collect::<_, Fault>(filled)?,
             columns,
             missing: 0,
@@ -152,9 +152,9 @@ impl NamedTable {
         }
         let value_of = |text| {
             let content = Cell::Text(text).content(DecimalMark::Point);
-            column.kind.cells()?.value(content)
+            column.cells()?.value(content)
         };
-        let is_listed = column.kind.cells() == Some(NamedCells::Nominal);
+        let is_listed = column.cells() == Some(NamedCells::Nominal);
         if !is_listed && values.next().and_then(value_of) != Some(0.0) {
             memory::push(&mut self.filled, at)?;
         }
@@ -176,6 +176,13 @@ impl NamedTable {
     ) -> Result<(), InColumn> {
         let mut read = |column: &mut NamedColumn| {
             let at = column.at;
+            if column.cells() == Some(NamedCells::Text) {
+                let text = cell(at).spelling();
+                self.missing += u64::from(text.is_empty());
+                let text = name(&text).map_err(|fault| (at, table.about(at, fault)))?;
+                let read = self.builder.text(&table.columns[at].name, text);
+                return read.map_err(|fault| (at, fault));
+            }
             let (name, value) = match column.read(&cell(at), table, options, number) {
                 Ok(Some(read)) => read,
                 Ok(None) => {
@@ -228,7 +235,7 @@ impl NamedTable {
         self.check_names(table, options)?;
         let mut kinds = Vec::new();
         for column in &self.columns {
-            match column.kind.cells() {
+            match column.cells() {
                 Some(cells) => {
                     memory::push(&mut kinds, (column.at, ColumnKind::Names { cells }, false))?
                 }
@@ -246,18 +253,21 @@ impl NamedTable {
             cells: self.missing,
             ..missing
         };
-        let encoding = table.describe(label, kinds, missing)?;
+        let mut encoding = table.describe(label, kinds, missing)?;
         if let Some(read) = read {
             self.builder.decide_labels(read);
         }
-        Ok((self.builder.finish(options.unlabelled)?, encoding))
+        let mut parsed = self.builder.finish(options.unlabelled)?;
+        let texts = parsed.table.take();
+        encoding.extraction = texts.and_then(|texts| texts.extraction.clone());
+        Ok((parsed, encoding))
     }
 
     /// Checks that each name can stand for one thing only.
     fn check_names(&self, table: &TableColumns, options: &Options) -> Result<(), Fault> {
         for column in &self.columns {
             let reason = table.columns[column.at].no_feature();
-            if let Some(reason) = reason.filter(|_| column.kind.cells().is_some()) {
+            if let Some(reason) = reason.filter(|_| column.cells().is_some()) {
                 let detail = format!(
                     "may be no feature, because {reason}; state its kind in `kinds=` if it is one"
                 );
@@ -265,15 +275,19 @@ impl NamedTable {
                 return Err(table.about(column.at, fault));
             }
         }
-        let is_word = |column: &&NamedColumn| column.kind.cells() == Some(NamedCells::Nominal);
         let mut prefixes = HashSet::new();
-        for column in self.columns.iter().filter(is_word) {
-            memory::insert(&mut prefixes, column.prefix.as_str())?;
+        for column in &self.columns {
+            let marks = column.cells().map_or(&[][..], NamedCells::marks);
+            for &mark in marks {
+                let mut prefix = String::new();
+                push_prefix(&table.columns[column.at].name, mark, &mut prefix);
+                memory::insert(&mut prefixes, prefix)?;
+            }
         }
         let other = |column: &NamedColumn| {
-            let name = &table.columns[column.at].name;
-            let mut marks = name.match_indices('=');
-            marks.any(|(at, _)| prefixes.contains(&name[..=at])) && !is_word(&column)
+            let mut begun = prefixes_in(&table.columns[column.at].name);
+            let is_name = column.cells().is_none_or(|cells| cells.marks().is_empty());
+            is_name && begun.any(|prefix| prefixes.contains(prefix))
         };
         if let Some(column) = self.columns.iter().find(|column| other(column)) {
             let detail = "has a name that a word of another column gives too; rename it";
@@ -292,6 +306,10 @@ impl NamedTable {
 }
 
 impl NamedColumn {
+    fn cells(&self) -> Option<NamedCells> {
+        self.kind.cells()
+    }
+
     /// The name of a cell and its value, or none for a missing cell.
     fn read<'s>(
         &'s mut self,
@@ -348,7 +366,8 @@ impl NamedColumn {
         if cells != NamedCells::Nominal {
             return Ok(Some((&own.name, value)));
         }
-        self.word.clone_from(&self.prefix);
+        self.word.clear();
+        push_prefix(&own.name, '=', &mut self.word);
         self.word += name(&text)?;
         Ok(Some((&self.word, value)))
     }
@@ -365,7 +384,7 @@ impl NamedColumn {
         if options.table.encoding.is_some() {
             let why = match cells {
                 NamedCells::Number => NoFeatures::NotANumber,
-                NamedCells::Boolean | NamedCells::Nominal => NoFeatures::Unknown,
+                NamedCells::Boolean | NamedCells::Nominal | NamedCells::Text => NoFeatures::Unknown,
             };
             return why.fault(&table.columns[self.at].name, row, text);
         }
@@ -397,5 +416,6 @@ fn one(cells: NamedCells) -> &'static str {
         NamedCells::Nominal => "a word",
         NamedCells::Number => "a number",
         NamedCells::Boolean => "a truth value",
+        NamedCells::Text => "a text",
     }
 }

@@ -417,7 +417,7 @@ impl SeenColumn {
             content == Content::Missing || cells.value(content).is_some()
         };
         match NamedCells::of(kind) {
-            None | Some(NamedCells::Nominal) => true,
+            None | Some(NamedCells::Nominal | NamedCells::Text) => true,
             Some(cells) => {
                 let mut values = self.cells.values.iter();
                 !self.has_many_words && values.all(|value| is_held(cells, value.content))
@@ -432,6 +432,11 @@ impl SeenColumn {
             _ => {}
         }
         let is_accepted = |kind: &KindName| {
+            if *kind == KindName::Text {
+                // It also mends a column of too many words.
+                let mut values = self.cells.values.iter();
+                return values.any(|value| value.content == Content::Text);
+            }
             if table.is_open {
                 return self.fault.is_none() && self.accepts(*kind);
             }
@@ -439,7 +444,12 @@ impl SeenColumn {
             let is_coded = *kind != KindName::Nominal || !self.cells.is_numbers;
             self.fault.is_none() && is_coded && found.is_ok_and(|(found, _)| found.name() == *kind)
         };
-        let kinds = [KindName::Boolean, KindName::Nominal, KindName::Number];
+        let kinds = [
+            KindName::Boolean,
+            KindName::Nominal,
+            KindName::Number,
+            KindName::Text,
+        ];
         let accepted = kinds.into_iter().filter(is_accepted);
         accepted.chain([KindName::Ignored]).collect()
     }

@@ -11,7 +11,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::cell::DecimalMark;
 use crate::encoding::options::Unknown;
 use crate::error::{Fault, FormatError};
-use crate::options::Options;
+use crate::options::{FormatOption, Options};
 use crate::stored::spool::Spool;
 
 /// The form in which the rows are kept.
@@ -42,6 +42,10 @@ impl Stage {
             let named = NamedTable::new(table, options, spool)?;
             return Ok(Self::Named(Box::new(named)));
         }
+        options.refuse(
+            "a table without `vocabulary=open`",
+            &FormatOption::EXTRACTION,
+        )?;
         let request = &options.table;
         let plain = |columns: Vec<usize>, lows: Option<Vec<_>>, spool| {
             let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));

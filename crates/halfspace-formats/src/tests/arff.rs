@@ -370,7 +370,7 @@ fn bad_arff_rows_are_refused_at_their_place() {
 fn bad_arff_declarations_are_refused_at_their_place() {
     use FormatErrorKind as Kind;
     let cases = [
-        ("@attribute a string\n", Kind::Unsupported, 2, 14),
+        ("@attribute a date\n", Kind::Unsupported, 2, 14),
         ("@attribute a DATE 'yyyy'\n", Kind::Unsupported, 2, 14),
         ("@attribute a relational\n", Kind::Unsupported, 2, 14),
         ("@attribute a real {2}\n", Kind::Unsupported, 2, 19),

@@ -22,6 +22,8 @@ mod spellings;
 mod spool;
 mod tables;
 mod tensors;
+mod texts;
+mod vw;
 mod workbooks;
 
 use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, Labels};

@@ -2,12 +2,18 @@
 
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
+use crate::building::text_rules::TextRules;
 use crate::error::{Fault, FormatErrorKind};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Vocabulary, name_of};
 
 use super::SampleBuilder;
 
 impl SampleBuilder {
+    /// Sets which texts give names, and which names, before the first row.
+    pub(crate) fn of_texts(self, texts: TextRules) -> Self {
+        Self { texts, ..self }
+    }
+
     /// If the vocabulary is stated to be open, lets features have names, before the first row.
     ///
     /// # Errors
@@ -44,6 +50,17 @@ impl SampleBuilder {
     /// When other features have no names, or as for [`SparseBuilder::name`].
     pub(crate) fn name(&mut self, name: &str, value: f64) -> Result<bool, Fault> {
         self.named(false)?.name(name, value)
+    }
+
+    /// Adds what a text in a member of an example stands for: a word of the member, or the names of a text.
+    ///
+    /// # Errors
+    /// As for [`Self::name`] and [`SparseBuilder::text`].
+    pub(crate) fn member(&mut self, member: &str, text: &str) -> Result<(), Fault> {
+        match self.texts.is_text(member)? {
+            true => self.named(false)?.text(member, text),
+            false => self.name(&name_of(member, text), 1.0).map(drop),
+        }
     }
 
     /// Adds the values of a row, which belong to these names if there are names.
@@ -87,7 +104,8 @@ impl SampleBuilder {
         match &mut self.named {
             Some(named) => Ok(named),
             none => {
-                let named = SparseBuilder::of_names(limits, kind, store.take_spool(), are_stated)?;
+                let (spool, texts) = (store.take_spool(), self.texts.clone());
+                let named = SparseBuilder::of_names(limits, kind, spool, are_stated, texts)?;
                 Ok(none.insert(Box::new(named)))
             }
         }

@@ -19,6 +19,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::building::sample_rules::SampleRules;
+use crate::building::text_rules::TextRules;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{FormatOption, LabelsColumn, Options, UnlabelledMeans};
 use crate::readers::binary::packed::PackedSample;
@@ -67,6 +68,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     let meaning = Meaning {
         labels,
         open_vocabulary: options.open_vocabulary,
+        texts: TextRules::of(options)?,
     };
     let mut form = json::from_reader_with(reader, &options.limits, meaning)?;
     if let DataForm::Rows(rows) = &form {
@@ -340,7 +342,7 @@ impl<'de> Visitor<'de> for ExampleKind {
                     let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
                     let meaning = scope::meaning();
-                    let started = started.of_labels(meaning.labels);
+                    let started = started.of_labels(meaning.labels).of_texts(meaning.texts);
                     let started = started.of_vocabulary(meaning.open_vocabulary);
                     let started = started.map_err(scope::raise)?;
                     builder = Some(map.next_value_seed(ExamplesReader {

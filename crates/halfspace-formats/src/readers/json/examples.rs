@@ -12,7 +12,6 @@ use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::ParseLimits;
 use crate::readers::json::message;
 use crate::readers::json::scope;
-use crate::vocabulary::name_of;
 
 /// Kind of the examples of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -309,7 +308,7 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<bool, E> {
         let read = match self.column {
             None => self.builder.name(text, 1.0),
-            Some(column) => self.builder.name(&name_of(column, text), 1.0),
+            Some(member) => self.builder.member(member, text).map(|()| false),
         };
         read.map_err(scope::raise)
     }

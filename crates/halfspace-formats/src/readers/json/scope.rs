@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 
 use crate::building::label_names::LabelNames;
+use crate::building::text_rules::TextRules;
 use crate::error::Fault;
 use crate::options::ParseLimits;
 use crate::readers::json::window::SharedWindow;
@@ -27,6 +28,7 @@ pub(crate) struct Meaning {
     pub(crate) labels: Option<LabelNames>,
     /// Whether features have names, also if no example has one.
     pub(crate) open_vocabulary: bool,
+    pub(crate) texts: TextRules,
 }
 
 struct Scope {
@@ -47,6 +49,7 @@ impl Meaning {
         Self {
             labels,
             open_vocabulary: false,
+            texts: TextRules::default(),
         }
     }
 }

@@ -19,6 +19,7 @@ use halfspace_core::memory::{self, NoMemory};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::{Cell, DecimalMark};
+use crate::encoding::KindName;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{LabelsColumn, Options};
@@ -98,8 +99,18 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Op
         .filter_map(|attribute| match &attribute.kind {
             AttributeKind::Numeric => None,
             AttributeKind::Nominal(nominal) => Some((attribute.name.clone(), nominal.kind())),
+            AttributeKind::Text => Some((attribute.name.clone(), KindName::Text)),
         });
     let mut stated = options.clone();
+    let is_text = |attribute: &Attribute| {
+        let name = &attribute.name;
+        let is_read = !options.table.ignore.contains(name)
+            && options.labels != Some(LabelsColumn::Named(name.clone()));
+        is_read && matches!(attribute.kind, AttributeKind::Text)
+    };
+    if stated.table.encoding.is_none() && !stated.table.numbers_only {
+        stated.open_vocabulary |= attributes.iter().any(is_text);
+    }
     // Of several statements about a column the last one counts.
     let kinds = declared.chain(options.table.kinds.iter().cloned());
     stated.table.kinds = memory::collect(kinds.map(Ok::<_, NoMemory>))?;
@@ -309,6 +320,7 @@ fn absent(attribute: &Attribute) -> Cell<&[u8]> {
         AttributeKind::Nominal(nominal) => {
             nominal.values().next().map_or(Cell::Missing, Cell::Text)
         }
+        AttributeKind::Text => Cell::Missing,
     }
 }
 
@@ -335,6 +347,6 @@ fn read_word(
             );
             Err(Fault::new(FormatErrorKind::BadValue, detail))
         }
-        AttributeKind::Nominal(_) => Ok(None),
+        AttributeKind::Nominal(_) | AttributeKind::Text => Ok(None),
     }
 }

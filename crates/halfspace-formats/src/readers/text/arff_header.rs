@@ -29,6 +29,8 @@ pub(crate) enum AttributeKind {
     Numeric,
     /// One of the declared values.
     Nominal(Nominal),
+    /// Texts: `string`. Their words are names of an open vocabulary.
+    Text,
 }
 
 impl AttributeKind {
@@ -37,6 +39,7 @@ impl AttributeKind {
         match self {
             Self::Nominal(nominal) if nominal.kind() == KindName::Nominal => nominal.values.len(),
             Self::Nominal(_) | Self::Numeric => 1,
+            Self::Text => 0,
         }
     }
 }
@@ -240,6 +243,7 @@ impl ArffHeader {
         let own: usize = match &attribute.kind {
             AttributeKind::Numeric => 0,
             AttributeKind::Nominal(nominal) => nominal.values().map(|value| value.len() + 1).sum(),
+            AttributeKind::Text => 0,
         };
         let features = attribute.kind.features();
         self.features += features;
@@ -278,11 +282,12 @@ fn read_kind(
             scanner.skip_range()?;
             Ok(AttributeKind::Numeric)
         }
-        kind @ (b"string" | b"date" | b"relational") => {
+        b"string" => Ok(AttributeKind::Text),
+        kind @ (b"date" | b"relational") => {
             let kind = excerpt(kind);
             let detail = format!(
-                "The attribute {shown} has the type {kind}, which is not supported; declare it as numeric, list its \
-                 values in braces, or remove it."
+                "The attribute {shown} has the type {kind}, which is not supported; declare it as numeric or string, \
+                 list its values in braces, or remove it."
             );
             Err((start, Fault::new(FormatErrorKind::Unsupported, detail)))
         }

@@ -21,6 +21,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
+use crate::building::text_rules::TextRules;
 use crate::classes::{Classes, LabelRule};
 use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
@@ -49,7 +50,9 @@ pub(crate) fn parse(
     let first_index = usize::from(u8::from(indices.first));
     let mut begin = |is_named: bool| {
         let (limits, values, spool) = (&options.limits, options.values, spool.take());
+        let texts = TextRules::of(options)?;
         if !is_named {
+            texts.check_used(false, false)?;
             let builder = SparseBuilder::new(limits, options.n, values, spool)?;
             let builder = builder.of_first_index(first_index);
             return Ok(match options.unseen_indices {
@@ -62,7 +65,7 @@ pub(crate) fn parse(
             "a body with names in place of indices",
             &[FormatOption::FIRST_INDEX],
         )?;
-        SparseBuilder::of_names(limits, values, spool, options.open_vocabulary)
+        SparseBuilder::of_names(limits, values, spool, options.open_vocabulary, texts)
     };
     let mut blank = None;
     while let Some(line) = lines.next_line()? {

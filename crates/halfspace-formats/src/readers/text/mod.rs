@@ -1,4 +1,4 @@
-//! Formats of lines of text: NDJSON, CSV, LIBSVM and ARFF, and the writer of examples as text.
+//! Formats of lines of text: NDJSON, CSV, LIBSVM, ARFF and Vowpal Wabbit, and the writer of examples as text.
 
 pub(crate) mod arff;
 pub(crate) mod arff_header;
@@ -9,4 +9,5 @@ pub(crate) mod line_steps;
 pub(crate) mod lines;
 pub(crate) mod ndjson;
 pub(crate) mod ndjson_portions;
+pub(crate) mod vw;
 pub(crate) mod write_examples;

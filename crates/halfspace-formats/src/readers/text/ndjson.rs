@@ -16,6 +16,7 @@ use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::building::text_rules::TextRules;
 use crate::classes::{LABEL, LabelRule};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
@@ -195,6 +196,7 @@ impl ExampleLines {
         let positive = options.table.positive.as_deref();
         let labels = LabelNames::beside(&options.label_rule, positive)?;
         let builder = builder.of_kind(options.values)?.of_labels(labels);
+        let builder = builder.of_texts(TextRules::of(options)?);
         let mut builder = builder.of_vocabulary(options.open_vocabulary)?;
         if options.names_as_they_come {
             builder.keep_names_as_they_come();

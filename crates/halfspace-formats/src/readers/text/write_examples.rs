@@ -21,6 +21,7 @@ use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use crate::building::label_names::label_name;
 use crate::classes::Classes;
+use crate::readers::text::vw;
 use crate::vocabulary::Vocabulary;
 
 /// Format of written examples.
@@ -34,16 +35,29 @@ pub enum TextFormat {
     Csv,
     /// See [`Format::Libsvm`](crate::Format::Libsvm).
     Libsvm,
+    /// See [`Format::Vw`](crate::Format::Vw). Only names can be written.
+    Vw,
+}
+
+/// Why examples are not written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unwritten {
+    /// The text would be longer than it may be.
+    TooLong,
+    /// The format cannot have this name.
+    Name(String),
 }
 
 impl TextFormat {
     /// All text formats.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm];
+    pub const ALL: [Self; 5] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm, Self::Vw];
 }
 
-/// Writes examples as text, or returns `None` if it would be longer than `bytes_max`. JSON text is the items of a
-/// list without its brackets. Without `classes` the labels are 1 and -1. Only JSON and NDJSON write the names of a
-/// vocabulary.
+/// Writes examples as text of at most `bytes_max` bytes. JSON text is the items of a list without its brackets. Without
+/// `classes` the labels are 1 and -1. Only JSON, NDJSON and the format of Vowpal Wabbit write the names of a vocabulary.
+///
+/// # Errors
+/// A longer text, or a name that the format cannot have.
 pub fn write_examples(
     data: &Data,
     classes: Option<&Classes>,
@@ -51,7 +65,7 @@ pub fn write_examples(
     zero_bit_value: i8,
     format: TextFormat,
     bytes_max: u64,
-) -> Option<String> {
+) -> Result<String, Unwritten> {
     let mut text = String::new();
     let labels = data.labels();
     let names = label_texts(labels, classes, format);
@@ -74,12 +88,13 @@ pub fn write_examples(
             }
             TextFormat::Csv => push_csv(&mut text, &values, label),
             TextFormat::Libsvm => push_libsvm(&mut text, &values, label),
+            TextFormat::Vw => Ok(push_vw(&mut text, &values, vocabulary, label)?),
         };
         if text.len() as u64 > bytes_max {
-            return None;
+            return Err(Unwritten::TooLong);
         }
     }
-    Some(text)
+    Ok(text)
 }
 
 /// The text of the label of each code.
@@ -92,8 +107,15 @@ fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -
     let texts = names.iter().map(String::as_str);
     match format {
         TextFormat::Csv => texts.map(|name| csv_cell(name).into_owned()).collect(),
-        TextFormat::Libsvm if labels.signs().is_some() && classes.reads_signs() => signs,
+        TextFormat::Libsvm | TextFormat::Vw
+            if labels.signs().is_some() && classes.reads_signs() =>
+        {
+            signs
+        }
         TextFormat::Libsvm => texts.map(libsvm_token).collect(),
+        TextFormat::Vw => texts
+            .map(|name| libsvm_token(name).replace(['|', '\''], "_"))
+            .collect(),
         TextFormat::Json | TextFormat::Ndjson => texts
             .map(|name| serde_json::Value::from(name).to_string())
             .collect(),
@@ -276,6 +298,48 @@ fn push_libsvm(text: &mut String, values: &Values, label: Option<&str>) -> std::
     writeln!(text)
 }
 
+/// Writes one line for Vowpal Wabbit. Names of one namespace stand together.
+fn push_vw(
+    text: &mut String,
+    values: &Values,
+    vocabulary: Option<&Vocabulary>,
+    label: Option<&str>,
+) -> Result<(), Unwritten> {
+    if let Some(label) = label {
+        text.push_str(label);
+        text.push(' ');
+    }
+    text.push('|');
+    let (Values::Sparse(row, ..), Some(vocabulary)) = (values, vocabulary) else {
+        text.push('\n');
+        return Ok(());
+    };
+    let mut begun = None;
+    for (id, value) in row.entries() {
+        let name = vocabulary.name(id as u32).unwrap_or_default();
+        let Some((namespace, feature)) = vw::written(name) else {
+            return Err(Unwritten::Name(name.to_owned()));
+        };
+        if begun.as_ref() != Some(&namespace) {
+            if begun.is_some() {
+                text.push_str(" |");
+            }
+            text.push_str(&namespace);
+            begun = Some(namespace);
+        }
+        text.push(' ');
+        text.push_str(&feature);
+        if value != 1.0
+            && let Some(number) = Number::from_f64(value)
+        {
+            // Writing to a string does not fail.
+            let _ = write!(text, ":{number}");
+        }
+    }
+    text.push('\n');
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,7 +446,7 @@ mod tests {
         let parsed = read(Format::Ndjson, "\"10\"\n\"11\"\n", &options);
         let write =
             |bytes_max| write_examples(&parsed.data, None, None, 0, TextFormat::Csv, bytes_max);
-        assert_eq!(write(8).as_deref(), Some("1,0\n1,1\n"));
-        assert_eq!(write(7), None);
+        assert_eq!(write(8).as_deref(), Ok("1,0\n1,1\n"));
+        assert_eq!(write(7), Err(Unwritten::TooLong));
     }
 }

@@ -1,0 +1,94 @@
+//! Conjunctions of the names of an example, as names of their own.
+//!
+//! A conjunction joins its names by `&`, in the order of their bytes. A `\` before each `&` and `\` of a name tells where
+//! it ends, so that no two conjunctions have one name. Where there are conjunctions, a name alone is written so too. A
+//! linear hypothesis over these names is one over the monotone conjunctions of at most so many names, which a kernel
+//! reaches without listing them (Khardon, Roth and Servedio 2005).
+
+use std::borrow::Cow;
+
+use crate::error::Fault;
+
+/// The most names of an example together with their conjunctions.
+pub const EXAMPLE_NAMES_MAX: u64 = 1 << 20;
+
+const JOINT: char = '&';
+
+/// The number of conjunctions of 1 to `most` of the names of an example, before they are made.
+///
+/// # Errors
+/// When there are too many.
+pub(crate) fn count(names: usize, most: u8) -> Result<usize, Fault> {
+    // Ids have 32 bits.
+    let names = names.min(u32::MAX as usize) as u128;
+    let (mut of_size, mut all) = (1, 0);
+    for size in 1..=u128::from(most) {
+        of_size = of_size * (names + 1).saturating_sub(size) / size;
+        all += of_size;
+    }
+    if all <= u128::from(EXAMPLE_NAMES_MAX) {
+        return Ok(all as usize);
+    }
+    let what = format!(
+        "The example has {names} names, which have {all} conjunctions of at most {most}; send fewer names, or a smaller \
+         `conjunctions`"
+    );
+    Err(Fault::too_large(
+        &what,
+        "example_names_max",
+        EXAMPLE_NAMES_MAX,
+    ))
+}
+
+/// A name as it stands in a conjunction.
+pub(crate) fn escaped(name: &str) -> Cow<'_, str> {
+    if !name.contains([JOINT, '\\']) {
+        return name.into();
+    }
+    let mut escaped = String::with_capacity(name.len() + 1);
+    for character in name.chars() {
+        if matches!(character, JOINT | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped.into()
+}
+
+/// The conjunction of names as they stand in one, the last of which has the largest bytes.
+pub(crate) fn of(earlier: &str, last: &str) -> String {
+    let mut name = String::with_capacity(earlier.len() + 1 + last.len());
+    name.push_str(earlier);
+    name.push(JOINT);
+    name + last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conjunctions_are_counted_before_they_are_made() {
+        assert_eq!(count(0, 3), Ok(0));
+        assert_eq!(count(1, 3), Ok(1));
+        assert_eq!(count(20, 2), Ok(210));
+        assert_eq!(count(4, 3), Ok(4 + 6 + 4));
+        let refused = count(10_000, 2).unwrap_err().detail;
+        assert!(refused.contains("50005000"), "{refused}");
+        assert!(count(usize::MAX, 3).is_err());
+    }
+
+    #[test]
+    fn escaped_names_end_where_they_ended() {
+        let pairs = [
+            ["a", "b&c"],
+            ["a&b", "c"],
+            ["a\\", "b"],
+            ["a\\&b", "c"],
+            ["a\\", "&b&c"],
+        ];
+        let mut names = pairs.map(|[first, last]| of(&escaped(first), &escaped(last)));
+        names.sort();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
+}

@@ -1,0 +1,328 @@
+//! The sequences of consecutive words and of consecutive characters in texts of the normal form.
+//!
+//! Most sequences of a text occurred in texts before it. They are found by the sequence that is shorter by one part, and
+//! the last part, so that the name of a sequence is written and looked up only once.
+
+use halfspace_core::memory;
+use hashbrown::{DefaultHashBuilder, HashMap};
+use string_interner::backend::StringBackend;
+use string_interner::symbol::SymbolU32;
+use string_interner::{StringInterner, Symbol};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::extraction::Lengths;
+use crate::error::Fault;
+use crate::vocabulary::NAME_BYTES_MAX;
+
+/// What a sequence has in place of an id that is not known yet, or if its name would be too long.
+const UNKNOWN: u32 = u32::MAX;
+const NAMELESS: u32 = u32::MAX - 1;
+
+/// Where the names of an example go.
+pub(crate) trait Names {
+    /// The id of a name.
+    ///
+    /// # Errors
+    /// When there are too many names, or memory ends.
+    fn id(&mut self, name: &str) -> Result<u32, Fault>;
+
+    /// Adds an occurrence of a name to the example.
+    ///
+    /// # Errors
+    /// When memory ends.
+    fn push(&mut self, id: u32) -> Result<(), Fault>;
+}
+
+/// A word or a character.
+trait Part: Copy {
+    /// The number that stands for the part.
+    fn number(self, words: &mut Words) -> u32;
+
+    /// Appends the part to a name that has others already, or none.
+    fn write(self, is_first: bool, name: &mut String);
+}
+
+impl Part for &str {
+    #[inline]
+    fn number(self, words: &mut Words) -> u32 {
+        words.get_or_intern(self).to_usize() as u32
+    }
+
+    fn write(self, is_first: bool, name: &mut String) {
+        if !is_first {
+            name.push(' ');
+        }
+        name.push_str(self);
+    }
+}
+
+impl Part for char {
+    #[inline]
+    fn number(self, _: &mut Words) -> u32 {
+        self.into()
+    }
+
+    fn write(self, _: bool, name: &mut String) {
+        name.push(self);
+    }
+}
+
+type Words = StringInterner<StringBackend<SymbolU32>, DefaultHashBuilder>;
+
+/// The sequences so far, whose names begin alike. Each has a number.
+pub(super) struct Sequences {
+    /// What all names begin with. The buffer then takes the rest of each new name.
+    name: String,
+    prefix: usize,
+    words: Words,
+    /// The sequences of one part, by the number of the part.
+    alone: Vec<u32>,
+    /// The longer ones, by the sequence without the last part, in the upper half, and the number of this part.
+    longer: HashMap<u64, u32>,
+    /// The id of the name of each sequence.
+    ids: Vec<u32>,
+    /// Bytes of the names so far, which contain the words.
+    name_bytes: usize,
+    /// The numbers of the parts of the present text, and its sequences of one length.
+    parts: Vec<u32>,
+    present: Vec<u32>,
+}
+
+impl Sequences {
+    pub(super) fn new(prefix: String) -> Self {
+        Self {
+            prefix: prefix.len(),
+            name: prefix,
+            words: StringInterner::new(),
+            alone: Vec::new(),
+            longer: HashMap::new(),
+            ids: Vec::new(),
+            name_bytes: 0,
+            parts: Vec::new(),
+            present: Vec::new(),
+        }
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        // An entry has a byte of the hash beside it, and a table at most twice the places.
+        let longer = 2 * (size_of::<(u64, u32)>() + 1) * self.longer.capacity();
+        let words = self.name_bytes + 2 * size_of::<u64>() * self.words.len();
+        let numbers = [&self.alone, &self.ids, &self.parts, &self.present];
+        let numbers = numbers.map(|numbers| size_of::<u32>() * numbers.capacity());
+        (longer + words + numbers.iter().sum::<usize>()) as u64
+    }
+
+    /// Adds the sequences of words, joined by single spaces.
+    ///
+    /// # Errors
+    /// As for [`Names`].
+    pub(super) fn of_words(
+        &mut self,
+        text: &str,
+        lengths: Lengths,
+        names: &mut impl Names,
+    ) -> Result<(), Fault> {
+        self.of_parts(&text.unicode_words().collect::<Vec<_>>(), lengths, names)
+    }
+
+    /// Adds the sequences of characters. White space counts as one space, except at the ends of the text, where it does
+    /// not count.
+    ///
+    /// # Errors
+    /// As for [`Names`].
+    pub(super) fn of_characters(
+        &mut self,
+        text: &str,
+        lengths: Lengths,
+        names: &mut impl Names,
+    ) -> Result<(), Fault> {
+        let words = text.split_whitespace();
+        let characters = words.flat_map(|word| std::iter::once(' ').chain(word.chars()));
+        self.of_parts(&characters.skip(1).collect::<Vec<_>>(), lengths, names)
+    }
+
+    /// Finds all sequences of one length before the next, so that the processor waits for many of them at once.
+    fn of_parts<P: Part>(
+        &mut self,
+        parts: &[P],
+        lengths: Lengths,
+        names: &mut impl Names,
+    ) -> Result<(), Fault> {
+        memory::need(self.bytes() + (size_of::<[u64; 4]>() * parts.len()) as u64)?;
+        self.parts.clear();
+        for part in parts {
+            self.parts.push(part.number(&mut self.words));
+        }
+        self.begin();
+        for length in 1..=usize::from(lengths.most).min(parts.len()) {
+            if length > 1 {
+                self.lengthen(length)?;
+            }
+            if length < lengths.least.into() {
+                continue;
+            }
+            for at in 0..self.present.len() {
+                let sequence = self.present[at] as usize;
+                if self.ids[sequence] == UNKNOWN {
+                    self.ids[sequence] = self.name(&parts[at..at + length], names)?;
+                }
+                if self.ids[sequence] != NAMELESS {
+                    names.push(self.ids[sequence])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the sequences of one part.
+    fn begin(&mut self) {
+        self.present.clear();
+        for &part in &self.parts {
+            let part = part as usize;
+            if part >= self.alone.len() {
+                self.alone.resize(part + 1, UNKNOWN);
+            }
+            if self.alone[part] == UNKNOWN {
+                self.alone[part] = self.ids.len() as u32;
+                self.ids.push(UNKNOWN);
+            }
+            self.present.push(self.alone[part]);
+        }
+    }
+
+    /// Finds the sequences of `length` parts in place of those that are shorter by one.
+    fn lengthen(&mut self, length: usize) -> Result<(), Fault> {
+        let last = &self.parts[length - 1..];
+        self.present.truncate(last.len());
+        // A new sequence needs an entry, and a table grows to twice its places.
+        memory::need(2 * self.bytes())?;
+        for (present, &part) in self.present.iter_mut().zip(last) {
+            let key = u64::from(*present) << u32::BITS | u64::from(part);
+            let next = self.ids.len() as u32;
+            *present = *self.longer.entry(key).or_insert(next);
+            if *present == next {
+                self.ids.push(UNKNOWN);
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of the name of these parts.
+    #[cold]
+    fn name<P: Part>(&mut self, parts: &[P], names: &mut impl Names) -> Result<u32, Fault> {
+        for (at, part) in parts.iter().enumerate() {
+            part.write(at == 0, &mut self.name);
+        }
+        let id = match self.name.len() <= NAME_BYTES_MAX {
+            true => names.id(&self.name),
+            false => Ok(NAMELESS),
+        };
+        self.name_bytes += self.name.len() - self.prefix;
+        self.name.truncate(self.prefix);
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names in a list.
+    #[derive(Default)]
+    struct Listed {
+        names: Vec<String>,
+        seen: Vec<u32>,
+    }
+
+    impl Names for Listed {
+        fn id(&mut self, name: &str) -> Result<u32, Fault> {
+            assert!(
+                !self.names.iter().any(|known| known == name),
+                "{name} is asked for twice"
+            );
+            self.names.push(name.to_owned());
+            Ok(self.names.len() as u32 - 1)
+        }
+
+        fn push(&mut self, id: u32) -> Result<(), Fault> {
+            self.seen.push(id);
+            Ok(())
+        }
+    }
+
+    impl Listed {
+        /// The occurrences since the last call.
+        fn taken(&mut self) -> Vec<&str> {
+            let seen = std::mem::take(&mut self.seen);
+            seen.into_iter()
+                .map(|id| &self.names[id as usize][1..])
+                .collect()
+        }
+    }
+
+    fn words(text: &str, least: u8, most: u8) -> Vec<String> {
+        let (mut sequences, mut names) = (Sequences::new(":".to_owned()), Listed::default());
+        let lengths = Lengths { least, most };
+        let mut all = Vec::new();
+        // The names of the second time are known already.
+        for _ in 0..2 {
+            sequences.of_words(text, lengths, &mut names).unwrap();
+            all.push(
+                names
+                    .taken()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            );
+        }
+        assert_eq!(all[0], all[1]);
+        all.remove(0)
+    }
+
+    #[test]
+    fn sequences_of_words_have_each_length() {
+        assert_eq!(words("a b, c", 1, 1), ["a", "b", "c"]);
+        assert_eq!(words("a b, c", 1, 2), ["a", "b", "c", "a b", "b c"]);
+        assert_eq!(words("a b, c", 2, 3), ["a b", "b c", "a b c"]);
+        assert_eq!(words("a b a b", 2, 2), ["a b", "b a", "a b"]);
+        assert_eq!(words("a b", 3, 8), [""; 0]);
+        assert_eq!(words(" -- ", 1, 2), [""; 0]);
+    }
+
+    #[test]
+    fn words_end_at_the_boundaries_of_unicode() {
+        let found = words("can't 3.14 re-read a_b \u{65e5}\u{672c} na\u{ef}ve", 1, 1);
+        let expected = [
+            "can't",
+            "3.14",
+            "re",
+            "read",
+            "a_b",
+            "\u{65e5}",
+            "\u{672c}",
+            "na\u{ef}ve",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn sequences_of_characters_have_one_space_between_words() {
+        let characters = |text, least, most| {
+            let (mut sequences, mut names) = (Sequences::new("~".to_owned()), Listed::default());
+            let read = sequences.of_characters(text, Lengths { least, most }, &mut names);
+            read.unwrap();
+            names
+                .taken()
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            characters(" a \n\u{e9}b ", 2, 2),
+            ["a ", " \u{e9}", "\u{e9}b"]
+        );
+        assert_eq!(characters("abc", 2, 3), ["ab", "bc", "abc"]);
+        assert_eq!(characters("ab", 3, 5), [""; 0]);
+    }
+}

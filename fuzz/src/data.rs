@@ -34,6 +34,10 @@ pub fn libsvm(bytes: &[u8]) {
     body(Format::Libsvm, bytes);
 }
 
+pub fn vw(bytes: &[u8]) {
+    body(Format::Vw, bytes);
+}
+
 pub fn npy(bytes: &[u8]) {
     body(Format::Npy, bytes);
 }

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -200,6 +200,7 @@ class Client(Operations):
         *,
         vocabulary: str | None = None,
         active: int | None = None,
+        extraction: Mapping[str, Any] | None = None,
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
@@ -211,14 +212,15 @@ class Client(Operations):
 
         With `vocabulary="open"` in place of `n`, examples are lists of names, or mappings of names to values, which
         may be new in any example. `active` is then the largest number of names of an example, from which the threshold
-        of `winnow` and `kernel-winnow` follows.
+        of `winnow` and `kernel-winnow` follows. With `extraction`, such as `{}` or `{"words": [1, 2]}`, the member `text`
+        of an example is a text, as in `{"text": "See you at lunch"}`, and its words are names.
 
         `values="real"` declares real features. `classes` names the classes, two or more; with `classes="open"` each
         label is a class, which joins at its first example. `multiclass="joint"` learns the classes together. `params`
         are the parameters of the learner and of the stopping conditions.
         """
         members = {"n": None if n is None else int(n), "vocabulary": vocabulary, "active": active, "assume": assume}
-        members |= {"seed": seed, "values": values, "multiclass": multiclass}
+        members |= {"seed": seed, "values": values, "multiclass": multiclass, "extraction": extraction}
         call = opening(learner, params, classes, **members)
         return Session(self, self._send(call, types.Session))
 
@@ -296,6 +298,7 @@ class AsyncClient(AsyncOperations):
         *,
         vocabulary: str | None = None,
         active: int | None = None,
+        extraction: Mapping[str, Any] | None = None,
         assume: str | None = None,
         seed: int | None = None,
         values: str | None = None,
@@ -305,7 +308,7 @@ class AsyncClient(AsyncOperations):
     ) -> AsyncSession:
         """Begins an on-line session. See `Client.session`."""
         members = {"n": None if n is None else int(n), "vocabulary": vocabulary, "active": active, "assume": assume}
-        members |= {"seed": seed, "values": values, "multiclass": multiclass}
+        members |= {"seed": seed, "values": values, "multiclass": multiclass, "extraction": extraction}
         call = opening(learner, params, classes, **members)
         return AsyncSession(self, await self._send(call, types.Session))
 

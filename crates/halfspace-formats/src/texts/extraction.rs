@@ -154,7 +154,7 @@ impl Extraction {
     /// The same extraction with words, where the request asks for no other names of texts.
     ///
     /// # Errors
-    /// As for [`Self::check`].
+    /// A number out of its range, or options that exclude each other.
     pub fn settled(mut self) -> Result<Self, String> {
         self.check()?;
         if self.words.is_none() && self.characters.is_none() {

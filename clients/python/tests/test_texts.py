@@ -1,15 +1,20 @@
 """Texts: one model from every form of a body, the words beside those of scikit-learn, and a session that learns them."""
 
 import json
+import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import halfspace
 import pytest
+from halfspace import sklearn as estimators
+from halfspace.texts import TextNetwork
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 SHARED = Path(__file__).parents[4] / "shared" / "tools" / "docstrings.py"
@@ -93,3 +98,57 @@ def test_session_learns_a_filter_from_texts(client: halfspace.Client) -> None:
     assert session.predict([{"text": "win MONEY, now"}]) == ["spam"]
     document = client.get_session(session.id)
     assert document.mistakes == sum(bool(answer and answer.mistake) for answer in answers)
+
+
+MESSAGES = ["Win money NOW!", "See you at lunch", "Claim a prize NOW", "At home? See you"] * 5
+LABELS = ["spam", "ham"] * 10
+
+
+@pytest.fixture
+def network(client: halfspace.Client) -> Iterator[None]:
+    estimators.use(client)
+    yield
+    estimators.use(None)
+
+
+@pytest.mark.usefixtures("network")
+@pytest.mark.parametrize("learner", ["averaged-perceptron", "perceptron", "winnow"])
+@pytest.mark.parametrize("options", [{}, {"words": "1-2"}, {"characters": "2-3"}, {"conjunctions": 2}, {"lower_case": False}])
+def test_network_learns_texts(learner: str, options: dict[str, Any]) -> None:
+    model = TextNetwork(learner=learner, max_passes=50, random_state=1, **options)
+    model.fit(MESSAGES, LABELS)
+    assert model.predict(MESSAGES).tolist() == LABELS
+    assert pickle.loads(pickle.dumps(model)).predict(["WIN money NOW"]).tolist() == ["spam"]
+    again: Any = clone(model)
+    assert again.get_params() == model.get_params()
+    assert model.unseen(["zebra"])[0] > 0
+    scores = model.decision_function(MESSAGES)
+    assert ((scores >= 0) == [label == "spam" for label in LABELS]).all()
+    heaviest = model.heaviest(2)
+    assert list(heaviest) == ["ham", "spam"]
+    assert all(name in model.feature_names_in_ for names in heaviest.values() for name, _ in names)
+
+
+@pytest.mark.usefixtures("network")
+@pytest.mark.parametrize("learner", ["averaged-perceptron", "winnow"])
+def test_network_goes_on_with_new_texts_and_classes(learner: str) -> None:
+    classes = ["ham", "news", "spam"]
+    model = TextNetwork(learner=learner, active=8, words="1-2")
+    for _ in range(12):
+        model.partial_fit(MESSAGES[:4], LABELS[:4], classes=classes)
+        model.partial_fit(["Elections today", "Weather today"], ["news", "news"])
+    assert model.predict([*MESSAGES[:2], "elections today"]).tolist() == ["spam", "ham", "news"]
+    assert set(model.heaviest(3)) == set(classes)
+
+
+@pytest.mark.usefixtures("network")
+def test_network_refuses_what_is_no_text() -> None:
+    for X, why in [("a text", "X is a text"), ([["a", "b"]] * 2, "row 0 of X has the type list"), ([1, 2], "needed is a text")]:
+        with pytest.raises(halfspace.DataError, match=why):
+            TextNetwork().fit(X, ["a", "b"])
+    with pytest.raises(ValueError, match="learner is 'snow'"):
+        TextNetwork(learner="snow").fit(MESSAGES, LABELS)
+    with pytest.raises(ValueError, match="needs active"):
+        TextNetwork(learner="winnow").partial_fit(MESSAGES, LABELS, classes=["ham", "spam"])
+    with pytest.raises(halfspace.Problem, match="marks no word"):
+        TextNetwork(window=2).fit(MESSAGES, LABELS)

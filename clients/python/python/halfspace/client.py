@@ -220,8 +220,8 @@ class Client(Operations):
         are the parameters of the learner and of the stopping conditions.
         """
         members = {"n": None if n is None else int(n), "vocabulary": vocabulary, "active": active, "assume": assume}
-        members |= {"seed": seed, "values": values, "multiclass": multiclass, "extraction": extraction}
-        call = opening(learner, params, classes, **members)
+        members |= {"seed": seed, "values": values, "multiclass": multiclass}
+        call = opening(learner, params, classes, extraction=extraction, **members)
         return Session(self, self._send(call, types.Session))
 
 
@@ -308,8 +308,8 @@ class AsyncClient(AsyncOperations):
     ) -> AsyncSession:
         """Begins an on-line session. See `Client.session`."""
         members = {"n": None if n is None else int(n), "vocabulary": vocabulary, "active": active, "assume": assume}
-        members |= {"seed": seed, "values": values, "multiclass": multiclass, "extraction": extraction}
-        call = opening(learner, params, classes, **members)
+        members |= {"seed": seed, "values": values, "multiclass": multiclass}
+        call = opening(learner, params, classes, extraction=extraction, **members)
         return AsyncSession(self, await self._send(call, types.Session))
 
     async def _ended(self, call: Call) -> types.Job:

@@ -206,7 +206,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _learner = ""
     _has_committees = False
     _sparse: str | bool = "csr"
-    _common = ("numbers", "bins", "max_passes", "random_state")
+    _common: tuple[str, ...] = ("numbers", "bins", "max_passes", "random_state")
     _names = {"conjunctions": "kernel.conjunctions", "max_literals": "kernel.max_literals"}
 
     numbers: str | None
@@ -237,7 +237,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises `ValueError` for one class, for more than two if the learner has no committees, and for data that
         scikit-learn refuses. Raises `halfspace.DataError` for a row that is a text or that holds what is no name.
         """
-        X = _given(X)
+        X = self._rows(X)
         self.is_named_ = feature_names is not None or _has_names(X)
         X, y = self._checked(X, y)
         if feature_names is not None:
@@ -264,6 +264,10 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._keep_names(X)
         self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, -(-job.result.passes // draws))
         return self
+
+    def _rows(self, X: Any) -> Any:
+        """Examples as rows or a matrix."""
+        return _given(X)
 
     def _checked(self, X: Any, y: Any, classes: Any = None, reset: bool = True) -> tuple[Any, Any]:
         """The examples and the labels as arrays. The `classes` are those of `y` unless they are given."""
@@ -364,7 +368,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _later(self, X: Any) -> Any:
         """A matrix to predict, as it is sent."""
         check_is_fitted(self, "model_")
-        X = _given(X)
+        X = self._rows(X)
         if self.is_named_:
             return self._checked_names(X, reset=False)
         if _has_names(X):
@@ -516,7 +520,7 @@ class _OnLine(_Classifier):
         the session has gone or has moved.
         """
         is_first = _check_partial_fit_first_call(self, classes)
-        X = _given(X)
+        X = self._rows(X)
         has_names = feature_names is not None or _has_names(X)
         client, session = _client(), getattr(self, "session_", None)
         if session is None:
@@ -577,9 +581,7 @@ class _OnLine(_Classifier):
             body["multiclass"] = multiclass
         values = "real" if self.numbers == "real" else "boolean"
         if self.is_named_:
-            body.update(vocabulary="open", classes=classes, values=values)
-            if "theta" in self.get_params():
-                body["active"] = _active(X)
+            body.update(self._session_body(X), classes=classes)
         elif self.is_sparse_:
             body.update(n=X.shape[1], classes=classes, values=values)
         else:
@@ -590,6 +592,13 @@ class _OnLine(_Classifier):
             columns = [{name: column[name] for name in STATED if name in column} for column in read]
             body.update(encoding={"columns": columns, "label": {"column": LABEL, "classes": classes}})
         return client._send(Call("POST", "/v1/sessions", body=body, creates=True), Session).id
+
+
+    def _session_body(self, X: Any) -> dict[str, Any]:
+        """What a session over names must know."""
+        values = "real" if self.numbers == "real" else "boolean"
+        active = {"active": _active(X)} if "theta" in self.get_params() else {}
+        return {"vocabulary": "open", "values": values, **active}
 
 
 class Perceptron(_OnLine):

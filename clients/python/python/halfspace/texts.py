@@ -1,0 +1,106 @@
+"""An estimator for texts: SNoW, the sparse network of Winnows or perceptrons over the words of a text.
+
+The service makes names of the words, so no vectorizer stands before the estimator, and new words may come at any time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+from .sklearn import _OnLine
+
+LEARNERS = ("averaged-perceptron", "perceptron", "winnow")
+
+OPTIONS = ("words", "characters", "window", "lower_case", "occurrences", "conjunctions")
+"""What the names of texts depend on."""
+
+
+class TextNetwork(_OnLine):
+    """One linear hypothesis per class over the words of texts. `X` is a list of texts.
+
+    `learner` is "averaged-perceptron", "perceptron" or "winnow". `words` and `characters` are lengths of the sequences
+    that are names, such as "1-2"; `window` is the number of places around a word marked as `[[word]]`. With
+    `occurrences="counts"` the value of a name is how often it occurs, which Winnow does not take. `conjunctions=2` adds
+    the conjunctions of two names. Within the `thickness`, correct examples are learnt from too; that of Winnow is a
+    share of its threshold.
+
+    `partial_fit` with Winnow needs `active`, the most names of a text.
+    """
+
+    _has_committees = True
+    _common = ("learner", "active", "max_passes", "random_state", *OPTIONS)
+    numbers = "real"
+
+    def __init__(
+        self, *,
+        learner: str = "averaged-perceptron", words: str | None = None, characters: str | None = None,
+        window: int | None = None, lower_case: bool = True, occurrences: str = "presence", conjunctions: int = 1,
+        thickness: float = 0, active: int | None = None, max_passes: int | None = 10, random_state: Any = None,
+    ) -> None:
+        self.learner, self.words, self.characters, self.window = learner, words, characters, window
+        self.lower_case, self.occurrences, self.conjunctions = lower_case, occurrences, conjunctions
+        self.thickness, self.active, self.max_passes, self.random_state = thickness, active, max_passes, random_state
+
+    @property
+    def _learner(self) -> str:  # type: ignore[override]
+        if self.learner not in LEARNERS:
+            raise ValueError(f"learner is {self.learner!r}; give one of {', '.join(LEARNERS)}")
+        return self.learner
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array, tags.input_tags.sparse = True, False, False
+        return tags
+
+    def _rows(self, X: Any) -> Any:
+        texts = X.tolist() if hasattr(X, "tolist") else X
+        if isinstance(texts, str):
+            raise DataError("X is a text; give a list of texts")
+        rows = [{"text": text} for text in texts]
+        for at, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(f"row {at} of X has the type {type(text).__name__}; needed is a text")
+        return rows
+
+    def _options(self) -> dict[str, Any]:
+        """What differs from the defaults of the service."""
+        given = {name: getattr(self, name) for name in OPTIONS}
+        usual = {"lower_case": True, "occurrences": "presence", "conjunctions": 1}
+        return {name: value for name, value in given.items() if value is not None and value != usual.get(name)}
+
+    def _fixed(self, X: Any) -> tuple[Any, dict[str, Any]]:
+        X, reading = super()._fixed(X)
+        return X, {**reading, **self._options()}
+
+    def _session_body(self, X: Any) -> dict[str, Any]:
+        options = self._options().items()
+        extraction = {name: lengths(value) if name in ("words", "characters") else value for name, value in options}
+        values = "real" if self.occurrences == "counts" else "boolean"
+        body: dict[str, Any] = {"vocabulary": "open", "values": values, "extraction": extraction}
+        if self.learner == "winnow":
+            if self.active is None:
+                raise ValueError("partial_fit with winnow needs active, the most names of a text")
+            body["active"] = self.active
+        return body
+
+    def heaviest(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """The names with the largest weights of each class, largest first.
+
+        Of two classes, a negative weight speaks for the first one, whose names have the smallest weights.
+        """
+        names, weights = self.feature_names_in_, self.coef_
+        rows = np.vstack([-weights, weights]) if len(self.classes_) == 2 else weights
+        found = {}
+        for label, row in zip(self.classes_.tolist(), rows):
+            order = np.argsort(-row, kind="stable")[:count]
+            found[label] = [(str(names[at]), float(row[at])) for at in order]
+        return found
+
+
+def lengths(text: str) -> list[int]:
+    """The least and the most parts of a sequence, such as [1, 2] for "1-2"."""
+    least, _, most = str(text).partition("-")
+    return [int(least), int(most or least)]

@@ -167,7 +167,14 @@ impl Example<'_> {
     }
 
     async fn make(&self, service: &Service, prefix: &str) -> String {
-        let data = json!({"labelled": {"examples": [{"x": "110", "y": 1}, {"x": "001", "y": 0}]}});
+        let is_named = self
+            .body
+            .is_some_and(|(media_type, ..)| media_type == "text/x-vw");
+        let [first, second] = match is_named {
+            true => [json!(["a", "b"]), json!(["c"])],
+            false => [json!("110"), json!("001")],
+        };
+        let data = json!({"labelled": {"examples": [{"x": first, "y": 1}, {"x": second, "y": 0}]}});
         let train = json!({"train": {"learner": {"name": "perceptron"}, "data": data,
             "trace": true}});
         let cover = json!({"experiment": {"name": "separable-fraction",
@@ -187,7 +194,11 @@ impl Example<'_> {
                 dataset.expect(201)
             }
             _ => {
-                let session = json!({"learner": {"name": "perceptron"}, "n": 3});
+                let learner = json!({"name": "perceptron"});
+                let session = match is_named {
+                    true => json!({"learner": learner, "vocabulary": "open"}),
+                    false => json!({"learner": learner, "n": 3}),
+                };
                 service
                     .post_json("/v1/sessions", &session)
                     .await

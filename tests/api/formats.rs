@@ -190,7 +190,7 @@ async fn bad_arff_and_other_bodies_are_refused_at_their_place() {
         (ARFF, "", arff("u,p\nu,?\n"), "bad-label", line(6, 3)),
         (ARFF, "", arff("w,p\n"), "bad-value", line(5, 1)),
         (ARFF, "", arff("u,p,{2}\n"), "unsupported", line(5, 5)),
-        (ARFF, "", of_type("string"), "unsupported", line(2, 14)),
+        (ARFF, "", of_type("date"), "unsupported", line(2, 14)),
         (ARFF, "", of_type("date"), "unsupported", line(2, 14)),
         (ARFF, "", of_type("relational"), "unsupported", line(2, 14)),
         (ARFF, "header=true", arff("u,p\n"), "bad-option", json!({})),

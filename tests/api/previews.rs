@@ -177,7 +177,7 @@ async fn a_preview_refuses_what_an_upload_would_refuse() {
         (CSV, "assume=reflected", TOYS),
         (LIBSVM, "", "1 1:x\n"),
         (NDJSON, "", "{\"x\": \"102\", \"y\": 1}\n"),
-        (ARFF, "", "@relation r\n@attribute a string\n@data\nx\n"),
+        (ARFF, "", "@relation r\n@attribute a date\n@data\nx\n"),
         (
             JSON,
             "",

@@ -260,7 +260,7 @@ async fn unreadable(code: &str) -> Option<Answer> {
             )
             .await
         }
-        "unsupported" => data("text/x-arff", "@relation r\n@attribute a string\n").await,
+        "unsupported" => data("text/x-arff", "@relation r\n@attribute a date\n").await,
         "bad-option" => {
             with_headers(
                 "/v1/datasets?header=true",

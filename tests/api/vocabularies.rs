@@ -719,14 +719,10 @@ async fn datasets_and_previews_of_tables_of_names_show_their_columns() {
         }
     }
     assert_eq!(errors.len(), 1);
-    // Nothing else reads the encoding of names.
+    // A session reads the encoding of names with an open vocabulary only.
     let session = json!({"learner": {"name": "perceptron"}, "encoding": id});
     let refused = service.post_json("/v1/sessions", &session).await;
-    assert!(
-        refused.text().contains("fixed number"),
-        "{}",
-        refused.text()
-    );
+    assert!(refused.text().contains("vocabulary"), "{}", refused.text());
     refused.problem(422);
     let fixed = csv("/v1/datasets?labels=y&ignore=zip,fur")
         .await

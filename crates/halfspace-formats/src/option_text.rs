@@ -49,20 +49,10 @@ impl Options {
             "labels" => self.labels = Some(LabelsColumn::of(text)),
             "positive" => table.positive = Some(text.to_owned()),
             "ignore" => table.ignore = name_list(text)?,
-            "kinds" => {
-                table.kinds = kinds(text)?;
-                let mut kinds = table.kinds.iter();
-                // The words of a text are names that nobody lists.
-                self.open_vocabulary |= kinds.any(|(_, kind)| *kind == KindName::Text);
-            }
+            "kinds" => self.set_kinds(kinds(text)?),
             "numbers" => {
-                table.numbers = one_of(
-                    text,
-                    [
-                        ("real", Numbers::Real),
-                        ("thermometer", Numbers::Thermometer),
-                    ],
-                )?;
+                let (real, thermometer) = (Numbers::Real, Numbers::Thermometer);
+                table.numbers = one_of(text, [("real", real), ("thermometer", thermometer)])?;
             }
             "bins" => {
                 let bins = whole(text)?;
@@ -124,9 +114,16 @@ impl Options {
                 ];
                 self.first_index = one_of(text, indices)?;
             }
+            "words" | "characters" | "window" if text == "auto" => {}
             _ => return self.extraction.set(name, text),
         }
         Ok(true)
+    }
+
+    /// Sets the kinds of columns. The words of a text are names that nobody lists.
+    fn set_kinds(&mut self, kinds: Vec<(String, KindName)>) {
+        self.open_vocabulary |= kinds.iter().any(|(_, kind)| *kind == KindName::Text);
+        self.table.kinds = kinds;
     }
 }
 

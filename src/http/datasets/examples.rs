@@ -111,20 +111,7 @@ pub async fn list_dataset_examples(
         summary: dataset,
         names,
     } = app.jobs.datasets.find(&owner, id).await.map_err(in_path)?;
-    let unfit = match format {
-        TextFormat::Csv | TextFormat::Libsvm if names.is_open() => {
-            "The features of this dataset have names, which JSON, NDJSON and the format of Vowpal Wabbit list. Send \
-             Accept: application/x-ndjson."
-        }
-        TextFormat::Vw if !names.is_open() => {
-            "The features of this dataset have no names, which the format of Vowpal Wabbit lists. Send Accept: \
-             text/x-libsvm."
-        }
-        _ => "",
-    };
-    if !unfit.is_empty() {
-        return Err(Problem::new(Code::NOT_ACCEPTABLE, unfit));
-    }
+    check_names(format, names.is_open())?;
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(
         &app,
@@ -209,6 +196,22 @@ fn page_limit(
         return Err(too_long("would hold more values", values_max));
     }
     Ok(limit)
+}
+
+/// Checks that a format can write features that have names, or none.
+fn check_names(format: TextFormat, is_open: bool) -> Result<(), Problem> {
+    let detail = match format {
+        TextFormat::Csv | TextFormat::Libsvm if is_open => {
+            "The features of this dataset have names, which JSON, NDJSON and the format of Vowpal Wabbit list. Send \
+             Accept: application/x-ndjson."
+        }
+        TextFormat::Vw if !is_open => {
+            "The features of this dataset have no names, which the format of Vowpal Wabbit lists. Send Accept: \
+             text/x-libsvm."
+        }
+        _ => return Ok(()),
+    };
+    Err(Problem::new(Code::NOT_ACCEPTABLE, detail))
 }
 
 /// The problem for a name that the format of Vowpal Wabbit cannot have.

@@ -32,8 +32,8 @@ pub struct DataParameters {
     /// name with a comma stands in quotes.
     ignore: Option<String>,
     /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number`, `text` or
-    /// `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from one to another and `*` for all columns; later pairs change single
-    /// ones.
+    /// `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from
+    /// one to another and `*` for all columns; later pairs change single ones.
     kinds: Option<String>,
     /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.
     numbers: Option<String>,
@@ -73,8 +73,8 @@ pub struct DataParameters {
     /// means 0.
     first_index: Option<String>,
     /// Words of a sequence that is a name of a text: `1`, `2`, or a range such as `1-2`. `auto` (the default) means 1,
-    /// unless `characters` is stated. A text is the
-    /// member `text` of an x in NDJSON and JSON, a column of the kind `text`, or an ARFF attribute of the type `string`.
+    /// unless `characters` is stated. A text is the member `text` of an x in NDJSON and JSON, a column of the kind
+    /// `text`, or an ARFF attribute of the type `string`.
     words: Option<String>,
     /// Characters of a sequence that is a name of a text, such as `3-5`, or `auto` (the default) for none.
     characters: Option<String>,

@@ -3302,7 +3302,9 @@ class PreviewColumn(Struct, kw_only=True, omit_defaults=True):
     kind: KindName | None = None
 
     kinds: list[KindName]
-    """Kinds that the option `kinds` accepts for the column while the other options stay. The label has none."""
+    """Kinds that the option `kinds` accepts for the column while the other options stay. The label has none. A column
+    with words can also be `text`, and then all columns give names.
+    """
 
     missing: int
     """Number of missing cells."""

@@ -90,8 +90,8 @@ impl TextRules {
         if member != TEXT || is_text || is_word {
             return Ok(is_text);
         }
-        let detail = "The model or session that the example is for reads no texts. Open a session with `extraction`, or \
-                      train on examples with texts.";
+        let detail = "The model or session that the example is for reads no texts. Open a session with `extraction`, \
+                      or train on examples with texts.";
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 

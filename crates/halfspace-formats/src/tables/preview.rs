@@ -13,14 +13,13 @@ use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue, ambiguous};
 use super::columns::{TableColumn, TableColumns};
 use super::named_table::two_kinds;
-use crate::cell::{Cell, Content, is_missing};
+use crate::cell::{Cell, Content, DecimalMark, is_missing};
 use crate::encoding::{KindName, NamedCells};
 
 use crate::building::label_names::label_name;
 use crate::building::label_names::{LabelCount, LabelNames};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
-use crate::cell::DecimalMark;
 use crate::encoding::options::Numbers;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
 use crate::options::{Options, ParseLimits};
@@ -79,7 +78,8 @@ pub struct PreviewColumn {
     /// Kind that the column is read as. Null for the label, for a column without cells, and for a column that cannot
     /// be read.
     pub kind: Option<KindName>,
-    /// Kinds that the option `kinds` accepts for the column while the other options stay. The label has none.
+    /// Kinds that the option `kinds` accepts for the column while the other options stay. The label has none. A column
+    /// with words can also be `text`, and then all columns give names.
     pub kinds: Vec<KindName>,
     /// Number of different texts in the cells that are not missing. Null if there are more than 256.
     pub distinct: Option<u32>,
@@ -135,6 +135,8 @@ struct SeenColumn {
     given: Option<KindName>,
     /// Whether the column gives names and has more words than a scan keeps.
     has_many_words: bool,
+    /// Whether a cell was a word, so that the column may have texts.
+    has_word: bool,
 }
 
 impl Preview {
@@ -177,6 +179,7 @@ impl Preview {
                 fault: None,
                 given: kind,
                 has_many_words: false,
+                has_word: false,
             }
         };
         let count = table.columns.len();
@@ -335,6 +338,7 @@ impl SeenColumn {
         if is_left_out || self.fault.is_some() || self.has_many_words {
             return;
         }
+        self.has_word |= matches!(cell, Cell::Text(text) if may_be_word(text));
         let fault = self.cells.push(cell, row).err();
         self.has_many_words = fault.is_some() && is_open && self.cells.is_full_of_words();
         self.fault = fault.filter(|_| !self.has_many_words);
@@ -433,9 +437,8 @@ impl SeenColumn {
         }
         let is_accepted = |kind: &KindName| {
             if *kind == KindName::Text {
-                // It also mends a column of too many words.
-                let mut values = self.cells.values.iter();
-                return values.any(|value| value.content == Content::Text);
+                // It also mends a column of too many or too long words.
+                return self.has_word;
             }
             if table.is_open {
                 return self.fault.is_none() && self.accepts(*kind);
@@ -459,6 +462,12 @@ impl SeenColumn {
         let is_known = self.fault.is_none() && !self.has_many_words && !self.cells.is_numbers;
         is_known.then(|| self.cells.values.iter().filter(is_shown).count() as u32)
     }
+}
+
+/// Whether a cell holds neither a number nor a truth value, nor is it missing.
+fn may_be_word(text: &[u8]) -> bool {
+    Content::of(text, DecimalMark::Point) == Content::Text
+        && Content::of(text, DecimalMark::Comma) == Content::Text
 }
 
 /// The beginning of a cell.

@@ -529,7 +529,7 @@ fn preview_shows_columns_that_give_names() {
     );
     let all = json!(["boolean", "nominal", "number", "ignored"]);
     let expected = json!([
-        ["nominal", "ignored"],
+        ["nominal", "text", "ignored"],
         ["nominal", "number", "ignored"],
         ["boolean", "nominal", "ignored"],
         all,
@@ -547,7 +547,8 @@ fn preview_shows_columns_that_give_names() {
         detail.contains("a number in row 2") && detail.contains("kinds="),
         "{detail}"
     );
-    assert_eq!(seen["columns"][0]["kinds"], json!(["nominal", "ignored"]));
+    let kinds = json!(["nominal", "text", "ignored"]);
+    assert_eq!(seen["columns"][0]["kinds"], kinds);
     let (read, seen) = shown("a,b,y\nx,1,1\n2,2,0\n", &open("kinds=a:nominal"));
     assert!(read.is_ok());
     assert_eq!(each(&seen, "kind"), json!(["nominal", "number", null]));

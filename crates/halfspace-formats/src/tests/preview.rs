@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::corpus::previewed;
 use super::workbooks::{Book, row};
 use super::*;
+use crate::{Content, DecimalMark};
 use crate::{KindName, Preview, Spool, gather_shown};
 
 /// Options as a query states them.
@@ -70,10 +71,10 @@ fn preview_shows_the_columns_as_they_are_read() {
     let accepted = json!([
         ["nominal", "number", "ignored"],
         [],
-        ["nominal", "ignored"],
+        ["nominal", "text", "ignored"],
         ["boolean", "nominal", "ignored"],
         ["nominal", "number", "ignored"],
-        ["nominal", "ignored"]
+        ["nominal", "text", "ignored"]
     ]);
     assert_eq!(each(&shown, "kinds"), accepted);
     assert_eq!(each(&shown, "distinct"), json!([4, 2, 2, 2, 3, 2]));
@@ -130,7 +131,7 @@ fn a_refused_cell_does_not_end_the_preview() {
     );
     assert!(details[0].as_str().unwrap().contains("`ignore=name`"));
     assert_eq!(each(&shown, "distinct"), json!([null, null, null, 2]));
-    let kinds = json!([["ignored"], ["ignored"], ["number", "ignored"], []]);
+    let kinds = json!([["text", "ignored"], ["ignored"], ["number", "ignored"], []]);
     assert_eq!(each(&shown, "kinds"), kinds);
     let counts = json!([{"value": "0", "rows": 150}, {"value": "1", "rows": 150}]);
     assert_eq!(shown["label_values"], counts);
@@ -230,7 +231,16 @@ fn preview_lists_exactly_the_accepted_kinds() {
         ] {
             for stated in ["", "&kinds=c:nominal", "&kinds=c:boolean"] {
                 let (_, shown) = preview(Format::Csv, body, &format!("{query}{stated}"));
-                let listed = shown["columns"][0]["kinds"].clone();
+                let mut listed = shown["columns"][0]["kinds"].clone();
+                // A text lets the other columns be read otherwise, so that these may be refused.
+                let kinds = listed.as_array_mut().unwrap();
+                let has_text = kinds.iter().any(|kind| kind == "text");
+                kinds.retain(|kind| kind != "text");
+                let is_word = |cell: &String| {
+                    let mut marks = [DecimalMark::Point, DecimalMark::Comma].into_iter();
+                    marks.all(|mark| Content::of(cell.as_bytes(), mark) == Content::Text)
+                };
+                assert_eq!(has_text, column.iter().any(is_word), "{query}{stated}");
                 let accepted = names.iter().filter(|name| {
                     let read = options(&format!("{query}&kinds=c:{name}"));
                     crate::parse(Format::Csv, body.as_bytes(), &read).is_ok_and(|parsed| {

@@ -1,9 +1,9 @@
 //! Conjunctions of the names of an example, as names of their own.
 //!
-//! A conjunction joins its names by `&`, in the order of their bytes. A `\` before each `&` and `\` of a name tells where
-//! it ends, so that no two conjunctions have one name. Where there are conjunctions, a name alone is written so too. A
-//! linear hypothesis over these names is one over the monotone conjunctions of at most so many names, which a kernel
-//! reaches without listing them (Khardon, Roth and Servedio 2005).
+//! A conjunction joins its names by `&`, in the order of their bytes. A `\` before each `&` and `\` of a name tells
+//! where it ends, so that no two conjunctions have one name. Where there are conjunctions, a name alone is written so
+//! too. A linear hypothesis over these names is one over the monotone conjunctions of at most so many names, which a
+//! kernel reaches without listing them (Khardon, Roth and Servedio 2005).
 
 use std::borrow::Cow;
 
@@ -30,8 +30,8 @@ pub(crate) fn count(names: usize, most: u8) -> Result<usize, Fault> {
         return Ok(all as usize);
     }
     let what = format!(
-        "The example has {names} names, which have {all} conjunctions of at most {most}; send fewer names, or a smaller \
-         `conjunctions`"
+        "The example has {names} names, which have {all} conjunctions of at most {most}; send fewer names, or a \
+         smaller `conjunctions`"
     );
     Err(Fault::too_large(
         &what,

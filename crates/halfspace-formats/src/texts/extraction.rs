@@ -127,7 +127,6 @@ impl Extraction {
     /// The allowed spellings of the value.
     pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
         match name {
-            "words" | "characters" | "window" if text == "auto" => {}
             "words" => self.words = Some(Lengths::of(text)?),
             "characters" => self.characters = Some(Lengths::of(text)?),
             "window" => self.window = Some(whole(text)?),

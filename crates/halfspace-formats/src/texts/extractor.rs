@@ -124,17 +124,15 @@ mod tests {
     use super::*;
     use crate::texts::Lengths;
 
-    /// Hashes each name at its first occurrence, and the places of all.
-    impl Names for (Sha256, u32) {
+    /// The names in the order of their first occurrence, and all occurrences.
+    impl Names for (Vec<String>, Vec<u32>) {
         fn id(&mut self, name: &str) -> Result<u32, Fault> {
-            self.0.update(name);
-            self.0.update([0]);
-            self.1 += 1;
-            Ok(self.1 - 1)
+            self.0.push(name.to_owned());
+            Ok(self.0.len() as u32 - 1)
         }
 
         fn push(&mut self, id: u32) -> Result<(), Fault> {
-            self.0.update(id.to_le_bytes());
+            self.1.push(id);
             Ok(())
         }
     }
@@ -148,7 +146,7 @@ mod tests {
             characters: Some(Lengths::of("2").unwrap()),
             ..Extraction::default()
         });
-        let mut digest = (Sha256::new(), 0);
+        let (mut digest, mut names) = (Sha256::new(), (Vec::new(), Vec::new()));
         let mut text = String::new();
         for character in '\0'..=char::MAX {
             text.clear();
@@ -156,13 +154,20 @@ mod tests {
                 text.push_str(place);
                 text.push(character);
             }
-            extractor.add("t", &text, &mut digest).unwrap();
+            extractor.add("t", &text, &mut names).unwrap();
+            let (all, occurrences) = &mut names;
+            let mut own: Vec<&String> = occurrences.drain(..).map(|id| &all[id as usize]).collect();
+            own.sort_unstable();
+            for name in own {
+                digest.update(name);
+                digest.update([0]);
+            }
         }
-        let digest: [u8; 32] = digest.0.finalize().into();
+        let digest: [u8; 32] = digest.finalize().into();
         let shown: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             shown,
-            "f877cab03c39500969005542270a4a618f0e03708f718bbc3e9c1f944a008d46"
+            "191b37c353c9ad09181d8c7aeb76a27b9b2dc078dd7499e5ed1208e764ecb9b6"
         );
     }
 }

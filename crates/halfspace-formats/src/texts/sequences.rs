@@ -1,7 +1,7 @@
 //! The sequences of consecutive words and of consecutive characters in texts of the normal form.
 //!
-//! Most sequences of a text occurred in texts before it. They are found by the sequence that is shorter by one part, and
-//! the last part, so that the name of a sequence is written and looked up only once.
+//! Most sequences of a text occurred in texts before it. They are found by the sequence that is shorter by one part,
+//! and the last part, so that the name of a sequence is written and looked up only once.
 
 use halfspace_core::memory;
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    fn words(text: &str, least: u8, most: u8) -> Vec<String> {
+    fn sequences_of(text: &str, least: u8, most: u8) -> Vec<String> {
         let (mut sequences, mut names) = (Sequences::new(":".to_owned()), Listed::default());
         let lengths = Lengths { least, most };
         let mut all = Vec::new();
@@ -282,17 +282,21 @@ mod tests {
 
     #[test]
     fn sequences_of_words_have_each_length() {
-        assert_eq!(words("a b, c", 1, 1), ["a", "b", "c"]);
-        assert_eq!(words("a b, c", 1, 2), ["a", "b", "c", "a b", "b c"]);
-        assert_eq!(words("a b, c", 2, 3), ["a b", "b c", "a b c"]);
-        assert_eq!(words("a b a b", 2, 2), ["a b", "b a", "a b"]);
-        assert_eq!(words("a b", 3, 8), [""; 0]);
-        assert_eq!(words(" -- ", 1, 2), [""; 0]);
+        assert_eq!(sequences_of("a b, c", 1, 1), ["a", "b", "c"]);
+        assert_eq!(sequences_of("a b, c", 1, 2), ["a", "b", "c", "a b", "b c"]);
+        assert_eq!(sequences_of("a b, c", 2, 3), ["a b", "b c", "a b c"]);
+        assert_eq!(sequences_of("a b a b", 2, 2), ["a b", "b a", "a b"]);
+        assert_eq!(sequences_of("a b", 3, 8), [""; 0]);
+        assert_eq!(sequences_of(" -- ", 1, 2), [""; 0]);
     }
 
     #[test]
     fn words_end_at_the_boundaries_of_unicode() {
-        let found = words("can't 3.14 re-read a_b \u{65e5}\u{672c} na\u{ef}ve", 1, 1);
+        let found = sequences_of(
+            "can't 3.14 re-read a_b __ \u{65e5}\u{672c} na\u{ef}ve",
+            1,
+            1,
+        );
         let expected = [
             "can't",
             "3.14",

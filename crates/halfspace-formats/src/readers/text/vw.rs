@@ -1,8 +1,9 @@
 //! Lines of Vowpal Wabbit: `label importance base 'tag |namespace feature feature:value |other feature`.
 //!
-//! A feature of a namespace has the name `namespace^feature`, and without a namespace its own. A value of the namespace,
-//! as in `|words:0.5`, multiplies those of its features. Tags are read over. A label is the name of a class, so a line
-//! of a ranking, of costs or of a decision among actions is refused, and so are weights of examples other than 1.
+//! A feature of a namespace has the name `namespace^feature`, and without a namespace its own. A value of the
+//! namespace, as in `|words:0.5`, multiplies those of its features. Tags are read over. A label is the name of a class,
+//! so a line of a ranking, of costs or of a decision among actions is refused, and so are weights of examples other
+//! than 1.
 //! Source: the page "Input format" of the `vowpal_wabbit` wiki.
 //!
 //! In a line, `|` begins a namespace, blanks stand between features and a colon before a value, and nothing escapes

@@ -54,7 +54,8 @@ impl TextFormat {
 }
 
 /// Writes examples as text of at most `bytes_max` bytes. JSON text is the items of a list without its brackets. Without
-/// `classes` the labels are 1 and -1. Only JSON, NDJSON and the format of Vowpal Wabbit write the names of a vocabulary.
+/// `classes` the labels are 1 and -1. Only JSON, NDJSON and the format of Vowpal Wabbit write the names of a
+/// vocabulary.
 ///
 /// # Errors
 /// A longer text, or a name that the format cannot have.

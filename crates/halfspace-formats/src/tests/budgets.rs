@@ -175,3 +175,41 @@ fn stated_columns_are_found_in_one_pass() {
     let reordered = format!("y,{}\n0{row}\n", reversed.join(","));
     parse(Format::Csv, reordered.as_bytes(), &given).expect("the same columns");
 }
+
+#[test]
+fn texts_take_no_more_than_their_budget() {
+    let words = |count: usize| {
+        (0..count)
+            .map(|at| format!("word{at} "))
+            .collect::<String>()
+    };
+    let line = |text: &str| format!("{{\"x\":{{\"text\":\"{text}\"}},\"y\":1}}\n");
+    let names: Vec<String> = (0..1400)
+        .map(|at| format!("\"{at}{}\"", "n".repeat(500)))
+        .collect();
+    for (what, query, body) in [
+        ("sequences of words", "words=1-8", line(&words(200_000))),
+        (
+            "sequences of characters",
+            "characters=1-8",
+            line(&words(200_000)),
+        ),
+        ("repeated words", "words=8", line(&"a ".repeat(6 << 20))),
+        (
+            "conjunctions",
+            "conjunctions=2",
+            format!("{{\"x\":[{}],\"y\":1}}\n", names.join(",")),
+        ),
+    ] {
+        let mut options = Options::default();
+        let (name, text) = query.split_once('=').expect("an option");
+        options.set(name, text).expect("a value");
+        let (outcome, peak) = measured(Format::Ndjson, &body, &options);
+        let kind = outcome.expect_err(what).kind;
+        assert!(
+            matches!(kind, FormatErrorKind::NoMemory(_)),
+            "{what}: {kind:?}"
+        );
+        assert!(peak <= BUDGET + BEYOND, "{what}: {peak}");
+    }
+}

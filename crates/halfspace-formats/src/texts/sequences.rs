@@ -149,7 +149,8 @@ impl Sequences {
         lengths: Lengths,
         names: &mut impl Names,
     ) -> Result<(), Fault> {
-        memory::need(self.bytes() + (size_of::<[u64; 4]>() * parts.len()) as u64)?;
+        // The numbers of the parts, the sequences, and the growth of the lists.
+        memory::need_of::<[u64; 4]>(parts.len())?;
         self.parts.clear();
         for part in parts {
             self.parts.push(part.number(&mut self.words));
@@ -195,8 +196,10 @@ impl Sequences {
     fn lengthen(&mut self, length: usize) -> Result<(), Fault> {
         let last = &self.parts[length - 1..];
         self.present.truncate(last.len());
-        // A new sequence needs an entry, and a table grows to twice its places.
-        memory::need(2 * self.bytes())?;
+        if self.longer.capacity() - self.longer.len() < last.len() {
+            // The table may grow, beside the one before.
+            memory::need(2 * self.bytes())?;
+        }
         for (present, &part) in self.present.iter_mut().zip(last) {
             let key = u64::from(*present) << u32::BITS | u64::from(part);
             let next = self.ids.len() as u32;

@@ -192,6 +192,13 @@ impl Names {
         self.classes.as_ref().and_then(Classes::names)
     }
 
+    /// The most names in a conjunction, where each example also has the conjunctions of its names.
+    fn conjunctions(&self) -> u8 {
+        let table = self.table.as_ref();
+        let extraction = table.and_then(|table| table.extraction.as_ref());
+        extraction.map_or(1, |extraction| extraction.conjunctions)
+    }
+
     /// Whether every label except the name of +1 means -1.
     pub fn is_against_rest(&self) -> bool {
         self.classes.as_ref().is_some_and(Classes::is_against_rest)
@@ -246,7 +253,8 @@ impl Names {
         }
     }
 
-    /// These names of data, with the classes of the model that reads their labels.
+    /// These names of data, with the classes of the model that reads their labels. An open vocabulary keeps the columns
+    /// and the extraction of the model.
     #[must_use]
     pub fn read_by(self, model: &Self) -> Self {
         let label = |table: &Arc<TableEncoding>| {
@@ -264,10 +272,16 @@ impl Names {
             };
             Arc::new(table)
         };
+        let given = self.table.as_ref().map(label);
+        let table = match (&model.table, given) {
+            (Some(own), Some(given)) if self.is_open() => Some(Arc::new(own.united(&given))),
+            (Some(own), None) if self.is_open() => Some(Arc::clone(own)),
+            (_, given) => given,
+        };
         Self {
             features: self.features,
             classes: model.classes.clone(),
-            table: self.table.as_ref().map(label),
+            table,
         }
     }
 
@@ -276,6 +290,13 @@ impl Names {
     /// # Errors
     /// The option that makes the encodings equal.
     pub fn check_encoding(&self, given: &Self) -> Result<(), String> {
+        let (own, other) = (self.conjunctions(), given.conjunctions());
+        if self.is_open() && given.is_open() && own != other {
+            return Err(format!(
+                "the names of the data are joined to conjunctions of at most {other}, and those of the data of the model \
+                 of at most {own}; upload the data again with the option `encoding` and the id of the model"
+            ));
+        }
         match (&self.table, &given.table) {
             (Some(own), Some(given)) if own.is_open() == given.is_open() && !own.fits(given) => Err(
                 "the columns of the data are encoded differently from those of the model; upload the data again \

@@ -271,6 +271,105 @@ async fn session_over_texts_equals_the_job() {
     );
 }
 
+/// A training that starts from a model keeps what its texts become.
+#[tokio::test]
+async fn warm_start_keeps_the_extraction() {
+    let service = Service::start().await;
+    for (query, names) in [
+        ("words=2", json!(["text:a b"])),
+        ("conjunctions=2", json!(["text:win", "text:money"])),
+    ] {
+        let dataset = uploaded(&service, query, NDJSON, ndjson(&messages(5, 20))).await;
+        let first = model(&service, &dataset, json!({"name": "perceptron"})).await["model"].clone();
+        let first = first.as_str().unwrap();
+        let body = format!(
+            "{}\n{}\n",
+            json!({"x": names, "y": "spam"}),
+            json!({"x": ["other"], "y": "ham"})
+        );
+        let path = format!("/v1/learners/perceptron/train?seed=1&warm_start={first}");
+        let job = service
+            .post_as(&path, NDJSON, body)
+            .await
+            .expect(200)
+            .json();
+        let second = job["result"]["model"].as_str().unwrap();
+        let of = async |id: &str| {
+            service
+                .get(&format!("/v1/models/{id}"))
+                .await
+                .expect(200)
+                .json()
+        };
+        let (first, second) = (of(first).await, of(second).await);
+        assert_eq!(second["table"]["extraction"], first["table"]["extraction"]);
+        let path = format!("/v1/models/{}/predict", second["id"].as_str().unwrap());
+        let line = "{\"x\":{\"text\":\"win money\"}}\n".to_owned();
+        service.post_as(&path, NDJSON, line).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn session_of_counts_reads_values() {
+    let service = Service::start().await;
+    let learner = json!({"name": "perceptron"});
+    let asked =
+        json!({"learner": learner, "vocabulary": "open", "extraction": {"occurrences": "counts"}});
+    let path = opened(&service, &asked).await;
+    let line = "{\"x\":{\"text\":\"a a b\"},\"y\":1}\n".to_owned();
+    service
+        .post_as(&format!("{path}/examples"), NDJSON, line)
+        .await
+        .expect(200);
+    let document = service.get(&path).await.expect(200).json();
+    assert_eq!(document["values"], "real");
+    assert_eq!(document["table"]["extraction"]["occurrences"], "counts");
+}
+
+/// A model over conjunctions reads a dataset only if its names are joined too.
+#[tokio::test]
+async fn datasets_and_models_have_the_same_extraction() {
+    let service = Service::start().await;
+    let texts = ndjson(&messages(5, 20));
+    let names = "{\"x\":[\"a\",\"b\"],\"y\":\"spam\"}\n{\"x\":[\"c\"],\"y\":\"ham\"}\n".to_owned();
+    let mut made = Vec::new();
+    for (query, body) in [
+        ("", &texts),
+        ("words=2", &texts),
+        ("conjunctions=2", &texts),
+        ("", &names),
+        ("conjunctions=2", &names),
+    ] {
+        let dataset = uploaded(&service, query, NDJSON, body.clone()).await;
+        let result = model(&service, &dataset, json!({"name": "perceptron"})).await;
+        made.push((
+            dataset["id"].clone(),
+            result["model"].clone(),
+            dataset["encoding_sha256"].clone(),
+        ));
+    }
+    for (own, (_, model, _)) in made.iter().enumerate() {
+        for (other, (dataset, ..)) in made.iter().enumerate() {
+            let path = format!("/v1/models/{}", model.as_str().unwrap());
+            let asked = json!({"dataset": dataset});
+            let predicted = service.post_json(&format!("{path}/predict"), &asked).await;
+            let evaluated = service.post_json(&format!("{path}/evaluate"), &asked).await;
+            // Names without texts and without conjunctions fit any texts without conjunctions.
+            let fits =
+                own == other || matches!((own, other), (0 | 1, 3) | (3, 0 | 1) | (2, 4) | (4, 2));
+            for answer in [predicted, evaluated] {
+                assert_eq!(
+                    answer.status.as_u16(),
+                    if fits { 200 } else { 422 },
+                    "{own} {other}: {}",
+                    answer.text()
+                );
+            }
+        }
+    }
+    assert_ne!(made[0].2, made[1].2);
+}
+
 #[tokio::test]
 async fn sessions_refuse_texts_that_they_cannot_read() {
     let service = Service::start().await;

@@ -218,8 +218,8 @@ fn check_names(format: TextFormat, is_open: bool) -> Result<(), Problem> {
 fn unwritable(name: &str) -> Problem {
     let shown: String = name.chars().take(NAME_SHOWN_MAX).collect();
     let detail = format!(
-        "The name {shown:?} has a blank, a colon or a bar, with which the format of Vowpal Wabbit ends a name. Send \
-         Accept: application/x-ndjson."
+        "The name {shown:?} cannot be written for Vowpal Wabbit, whose lines end a name at a blank, a colon or a bar, \
+         and have meanings of their own for ^, \\ and a leading apostrophe. Send Accept: application/x-ndjson."
     );
     Problem::new(Code::NOT_ACCEPTABLE, detail)
 }

@@ -1,9 +1,11 @@
 //! The documents of sessions: a session, an item of the list, and a model saved from a session.
 
+use std::sync::Arc;
+
 use halfspace_core::certificates::{self, Certificates};
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
-use halfspace_formats::{Assume, RowsKind, Vocabulary};
+use halfspace_formats::{Assume, RowsKind, TableEncoding, Vocabulary};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -66,6 +68,9 @@ pub struct SessionAnswer {
     /// Names of an open vocabulary in the order of their bytes, which the hypothesis has, too. Null together with the
     /// hypothesis, and for a fixed number of features.
     pub features: Option<Vec<String>>,
+    /// Encoding of raw rows and texts; null without one.
+    #[schema(value_type = Option<TableEncoding>)]
+    pub table: Option<Arc<TableEncoding>>,
     /// Kind of the features.
     pub values: RowsKind,
     /// Declared origin of the examples. The service compares each example with a declared distribution. After a
@@ -176,6 +181,7 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         vocabulary: spec.names.vocabulary_kind(),
         active: spec.active,
         features: features.flatten(),
+        table: spec.names.table.clone(),
         values: spec.values,
         assume: spec.assume,
         seed: spec.seed,

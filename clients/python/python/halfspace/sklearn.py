@@ -593,7 +593,6 @@ class _OnLine(_Classifier):
             body.update(encoding={"columns": columns, "label": {"column": LABEL, "classes": classes}})
         return client._send(Call("POST", "/v1/sessions", body=body, creates=True), Session).id
 
-
     def _session_body(self, X: Any) -> dict[str, Any]:
         """What a session over names must know."""
         values = "real" if self.numbers == "real" else "boolean"

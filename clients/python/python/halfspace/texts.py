@@ -56,14 +56,13 @@ class TextNetwork(_OnLine):
         return tags
 
     def _rows(self, X: Any) -> Any:
-        texts = X.tolist() if hasattr(X, "tolist") else X
-        if isinstance(texts, str):
+        if isinstance(X, str):
             raise DataError("X is a text; give a list of texts")
-        rows = [{"text": text} for text in texts]
+        texts = X.tolist() if hasattr(X, "tolist") else [*X]
         for at, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(f"row {at} of X has the type {type(text).__name__}; needed is a text")
-        return rows
+        return [{"text": text} for text in texts]
 
     def _options(self) -> dict[str, Any]:
         """What differs from the defaults of the service."""

@@ -3990,6 +3990,8 @@ class Session(Struct, kw_only=True, omit_defaults=True):
 
     stop_rule: SessionStopRule | None = None
 
+    table: TableEncoding | None = None
+
     termination: TerminationDocument | None = None
 
     updates: int

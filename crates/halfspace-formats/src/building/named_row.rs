@@ -72,7 +72,7 @@ impl NamedRow {
     }
 
     /// Bytes in memory besides the row.
-    pub(crate) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         // A hash table has at most two places for each entry.
         let joined = 2 * self.conjunctions.capacity() * size_of::<((u32, u32), u32)>();
         self.vocabulary.bytes() + self.extractor.bytes() + joined as u64
@@ -90,15 +90,15 @@ impl NamedRow {
             let entry_bytes = size_of::<(u32, f64)>().max(size_of::<String>() + name.len());
             memory::need(3 * (entries * entry_bytes) as u64 + self.bytes())?;
         }
+        let name = match self.texts.extraction.conjunctions {
+            1 => name.into(),
+            _ => conjunctions::escaped(name)?,
+        };
         if value == 0.0 {
-            self.zeros.push(name.to_owned());
+            self.zeros.push(name.into_owned());
             return Ok(());
         }
-        let id = match self.texts.extraction.conjunctions {
-            1 => self.vocabulary.add(name),
-            _ => self.vocabulary.add(&conjunctions::escaped(name)),
-        };
-        self.row.push((id, value));
+        self.row.push((self.vocabulary.add(&name), value));
         self.check_count()
     }
 
@@ -198,7 +198,7 @@ impl NamedRow {
         names.sort_unstable_by_key(|&id| self.vocabulary.name(id));
         self.join_behind(None, &names, most)?;
         self.row.sort_unstable_by_key(|(id, _)| *id);
-        Ok(())
+        self.check_count()
     }
 
     /// Adds the conjunctions of some earlier names with the names of a list, which are in the order of their bytes.
@@ -229,7 +229,7 @@ impl NamedRow {
             self.check_count()?;
         }
         let of = |id| self.vocabulary.name(id).unwrap_or_default();
-        let text = conjunctions::of(of(earlier), of(name));
+        let text = conjunctions::of(of(earlier), of(name))?;
         let id = self.vocabulary.add(&text);
         self.conjunctions.insert((earlier, name), id);
         Ok(id)
@@ -252,7 +252,7 @@ impl Names for TextNames<'_> {
         }
         let id = match self.is_joined {
             false => self.vocabulary.add(name),
-            true => self.vocabulary.add(&conjunctions::escaped(name)),
+            true => self.vocabulary.add(&*conjunctions::escaped(name)?),
         };
         check_count(self.vocabulary, self.names_max)?;
         Ok(id)

@@ -389,7 +389,7 @@ impl SparseBuilder {
 
     fn vocabulary_bytes(&self) -> u64 {
         let names = self.names.as_ref();
-        names.map_or(0, NamedRow::bytes)
+        names.map_or(0, |names| names.vocabulary.bytes())
     }
 
     /// The shape of the features so far, in the layout that fits the number of active ones. Names need sparse rows, and

@@ -90,8 +90,8 @@ impl TextRules {
         if member != TEXT || is_text || is_word {
             return Ok(is_text);
         }
-        let detail = "The model or session that the example is for reads no texts. Open a session with `extraction`, \
-                      or train on examples with texts.";
+        let detail = "The model or session that the example is for has no texts in the member `text`. Open a session \
+                      with `extraction`, or train on examples with such texts.";
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -108,13 +108,14 @@ impl TextRules {
             return Ok(());
         };
         let detail = format!(
-            "The option `{}` is for {}, of which the examples have none. A text is the member `text` of an x, or a \
-             column with the kind text, as in `kinds=message:text`. Omit the option.",
+            "The option `{}` is for {}. Omit the option.",
             option.name,
-            if option.name == "conjunctions" {
-                "names"
-            } else {
-                "texts"
+            match option.name {
+                "conjunctions" => "names, and the features of the examples are numbered",
+                _ => {
+                    "texts, of which the examples have none. A text is the member `text` of an x, or a column with the \
+                     kind text, as in `kinds=message:text`"
+                }
             }
         );
         Err(Fault::new(FormatErrorKind::BadOption, detail))

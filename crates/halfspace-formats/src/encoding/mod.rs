@@ -16,7 +16,7 @@ use crate::classes::Classes;
 use crate::error::excerpt;
 use crate::numbers::parse_number;
 
-use crate::texts::Extraction;
+use crate::texts::{Extraction, Occurrences};
 
 use column::NUMBER_BYTES;
 pub(crate) use column::{CellFeatures, NoFeatures};
@@ -24,6 +24,11 @@ pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn}
 
 /// The member of an example that holds a text, where no encoding names another.
 pub(crate) const TEXT: &str = "text";
+
+/// The kind of a column with texts.
+const TEXT_COLUMN: ColumnKind = ColumnKind::Names {
+    cells: NamedCells::Text,
+};
 
 /// The largest size of the names and values of an encoding, in bytes. It is limited because an encoding is part of
 /// the rows of the store.
@@ -171,9 +176,7 @@ impl TableEncoding {
             name: name.to_owned(),
             index,
             features: [0, 0],
-            kind: ColumnKind::Names {
-                cells: NamedCells::Text,
-            },
+            kind: TEXT_COLUMN,
             missing: false,
         });
         Self {
@@ -194,6 +197,36 @@ impl TableEncoding {
         Self::of_texts([TEXT], extraction)
     }
 
+    /// The columns of these encodings of names, where both say what a column holds as this one. The label is this one's.
+    #[must_use]
+    pub fn united(&self, given: &Self) -> Self {
+        let new = given
+            .columns
+            .iter()
+            .filter(|column| !self.has_column(&column.name));
+        let columns = self.columns.iter().chain(new).cloned().zip(1..);
+        let columns: Vec<ColumnEncoding> = columns
+            .map(|(column, index)| ColumnEncoding { index, ..column })
+            .collect();
+        let last = columns.len() as u32 + 1;
+        let label = self.label.as_ref().or(given.label.as_ref());
+        Self {
+            label: label.map(|label| LabelEncoding {
+                index: last,
+                ..label.clone()
+            }),
+            columns,
+            ignored: Vec::new(),
+            missing: self.missing.clone(),
+            header: self.header && given.header,
+            extraction: self
+                .extraction
+                .as_ref()
+                .or(given.extraction.as_ref())
+                .cloned(),
+        }
+    }
+
     /// Whether there is a column with this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.columns.iter().any(|column| column.name == name)
@@ -201,18 +234,19 @@ impl TableEncoding {
 
     /// Whether the column with this name has texts.
     pub(crate) fn has_text(&self, name: &str) -> bool {
-        let text = ColumnKind::Names {
-            cells: NamedCells::Text,
-        };
         let mut columns = self.columns.iter();
-        columns.any(|column| column.kind == text && column.name == name)
+        columns.any(|column| column.kind == TEXT_COLUMN && column.name == name)
     }
 
     /// Whether the examples are real-valued.
     pub fn is_real(&self) -> bool {
-        self.columns
-            .iter()
-            .any(|column| column.kind == ColumnKind::Number)
+        let number = ColumnKind::Names {
+            cells: NamedCells::Number,
+        };
+        let is_real = |kind: &ColumnKind| *kind == ColumnKind::Number || *kind == number;
+        let extraction = self.extraction.as_ref();
+        self.columns.iter().any(|column| is_real(&column.kind))
+            || extraction.is_some_and(|own| own.occurrences == Occurrences::Counts)
     }
 
     /// Whether the features are names, which nobody listed in advance.
@@ -363,11 +397,19 @@ impl TableEncoding {
                 ));
             }
         }
-        if let Some(extraction) = &self.extraction {
-            extraction.check()?;
-            if n.is_some() {
+        match &self.extraction {
+            Some(_) if n.is_some() => {
                 return Err("Texts give names, but the features are numbered.".to_owned());
             }
+            Some(extraction) if extraction.clone().settled()? != *extraction => {
+                return Err("The extraction finds neither words nor characters.".to_owned());
+            }
+            None if self.columns.iter().any(|column| column.kind == TEXT_COLUMN) => {
+                return Err(
+                    "A column has texts, but no extraction says what they become.".to_owned(),
+                );
+            }
+            _ => {}
         }
         if self
             .label

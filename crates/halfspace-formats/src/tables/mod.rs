@@ -18,7 +18,7 @@ mod bare_line;
 mod cell_buffer;
 mod column_kind;
 mod column_scan;
-mod columns;
+pub(crate) mod columns;
 mod encoder;
 pub(crate) mod header;
 mod named_table;

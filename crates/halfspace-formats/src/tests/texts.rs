@@ -302,6 +302,84 @@ fn bad_texts_are_refused() {
     assert!(error.detail.contains("UTF-8"), "{error}");
 }
 
+/// Conjunctions are no longer than names, so a list of names can always be stored.
+#[test]
+fn long_conjunctions_are_refused() {
+    let line = |names: &[String]| serde_json::json!({"x": names, "y": 1}).to_string();
+    let long = ["a", "b"].map(|name| name.repeat(600));
+    let error = refused(Format::Ndjson, "conjunctions=2", &line(&long));
+    assert_eq!(error.kind, FormatErrorKind::BadName);
+    let escaped = ["&".repeat(600)];
+    let error = refused(Format::Ndjson, "conjunctions=2", &line(&escaped));
+    assert_eq!(error.kind, FormatErrorKind::BadName);
+    let fits = ["a".repeat(500), "b".repeat(500)];
+    assert_eq!(
+        rows_of(&texts(Format::Ndjson, "conjunctions=2", &line(&fits)))[0].len(),
+        3
+    );
+    let two = "{\"x\":{\"a&b\":1,\"a&b\":0},\"y\":1}\n";
+    assert!(
+        refused(Format::Ndjson, "conjunctions=2", two)
+            .detail
+            .contains("twice")
+    );
+}
+
+#[test]
+fn numbers_in_a_text_are_refused() {
+    for value in ["2024", "true"] {
+        let line = format!("{{\"x\":{{\"text\":{value}}},\"y\":1}}\n");
+        let error = refused(Format::Ndjson, "", &line);
+        assert!(error.detail.contains("in quotes"), "{error}");
+    }
+}
+
+/// Only texts that are features open the vocabulary of an ARFF file.
+#[test]
+fn arff_text_that_is_no_feature_changes_nothing() {
+    let class = "@relation r\n@attribute a numeric\n@attribute class string\n@data\n1,x\n2,y\n";
+    let id = "@relation r\n@attribute id string\n@attribute a numeric\n@attribute class {x,y}\n@data\n\
+        u1,1,x\nu2,2,y\n";
+    let cases = [
+        (class, ""),
+        (class, "labels=last"),
+        (id, "ignore=id"),
+        (id, "ignore=1..1"),
+        (id, "kinds=id:ignored"),
+    ];
+    for (body, query) in cases {
+        let parsed = texts(Format::Arff, query, body);
+        assert_eq!(parsed.vocabulary, None, "{query}");
+        assert_eq!(parsed.data.n(), 1, "{query}");
+    }
+    let parsed = texts(Format::Arff, "", id);
+    assert_eq!(rows_of(&parsed), [["a", "id:u1"], ["a: 2", "id:u2"]]);
+}
+
+#[test]
+fn encodings_need_an_extraction_where_there_are_texts() {
+    let table = texts(Format::Ndjson, "", NDJSON)
+        .table
+        .unwrap()
+        .as_ref()
+        .clone();
+    assert_eq!(table.check(None), Ok(()));
+    let without = crate::TableEncoding {
+        extraction: None,
+        ..table.clone()
+    };
+    assert!(without.check(None).is_err());
+    let mut nothing = table.clone();
+    nothing.extraction = Some(crate::Extraction::default());
+    assert!(nothing.check(None).is_err());
+    assert!(table.check(Some(3)).is_err());
+    assert!(!table.is_real());
+    let counted = texts(Format::Ndjson, "occurrences=counts", NDJSON)
+        .table
+        .unwrap();
+    assert!(counted.is_real());
+}
+
 /// A word or a sequence that is longer than a name may be gives no name.
 #[test]
 fn long_words_give_no_names() {

@@ -97,6 +97,7 @@ fn lines_of_other_tasks_are_refused_at_their_place() {
         ("shared | a\n1:0.5 | b\n", Kind::Unsupported, 1),
         ("1:0.5 2:1 | a\n", Kind::Unsupported, 1),
         ("1:0.5:0.2 | a\n", Kind::Unsupported, 1),
+        ("1,2 | a\n", Kind::Unsupported, 1),
         ("1 2.5 | a\n", Kind::Unsupported, 3),
         ("1 1 0.5 | a\n", Kind::Unsupported, 5),
         ("1 one | a\n", Kind::Unsupported, 3),
@@ -139,6 +140,18 @@ fn names_that_lines_cannot_have_are_not_written() {
         let names = parsed.vocabulary.as_deref();
         let written = write_examples(&parsed.data, None, names, 0, TextFormat::Vw, 1 << 20);
         assert_eq!(written, Err(Unwritten::Name(name.to_owned())));
+    }
+}
+
+#[test]
+fn classes_that_lines_cannot_have_are_not_written() {
+    for class in ["a b", "a:b", "a|b", "'a", "shared", "1,2"] {
+        let line = |class: &str| serde_json::json!({"x": ["n"], "y": class}).to_string();
+        let body = ["x", "y", class].map(line).join("\n");
+        let parsed = read(Format::Ndjson, &body).unwrap();
+        let (classes, names) = (parsed.classes.as_ref(), parsed.vocabulary.as_deref());
+        let written = write_examples(&parsed.data, classes, names, 0, TextFormat::Vw, 1 << 20);
+        assert_eq!(written, Err(Unwritten::Name(class.to_owned())));
     }
 }
 

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use crate::error::Fault;
+use crate::vocabulary;
 
 /// The most names of an example together with their conjunctions.
 pub const EXAMPLE_NAMES_MAX: u64 = 1 << 20;
@@ -41,9 +42,12 @@ pub(crate) fn count(names: usize, most: u8) -> Result<usize, Fault> {
 }
 
 /// A name as it stands in a conjunction.
-pub(crate) fn escaped(name: &str) -> Cow<'_, str> {
+///
+/// # Errors
+/// A name that is too long so.
+pub(crate) fn escaped(name: &str) -> Result<Cow<'_, str>, Fault> {
     if !name.contains([JOINT, '\\']) {
-        return name.into();
+        return Ok(name.into());
     }
     let mut escaped = String::with_capacity(name.len() + 1);
     for character in name.chars() {
@@ -52,15 +56,21 @@ pub(crate) fn escaped(name: &str) -> Cow<'_, str> {
         }
         escaped.push(character);
     }
-    escaped.into()
+    vocabulary::check(&escaped)?;
+    Ok(escaped.into())
 }
 
 /// The conjunction of names as they stand in one, the last of which has the largest bytes.
-pub(crate) fn of(earlier: &str, last: &str) -> String {
+///
+/// # Errors
+/// A conjunction that is too long for a name.
+pub(crate) fn of(earlier: &str, last: &str) -> Result<String, Fault> {
     let mut name = String::with_capacity(earlier.len() + 1 + last.len());
     name.push_str(earlier);
     name.push(JOINT);
-    name + last
+    name.push_str(last);
+    vocabulary::check(&name)?;
+    Ok(name)
 }
 
 #[cfg(test)]
@@ -87,8 +97,17 @@ mod tests {
             ["a\\&b", "c"],
             ["a\\", "&b&c"],
         ];
-        let mut names = pairs.map(|[first, last]| of(&escaped(first), &escaped(last)));
+        let joined = |[first, last]: [&str; 2]| of(&escaped(first)?, &escaped(last)?);
+        let mut names = pairs.map(|pair| joined(pair).unwrap());
         names.sort();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
+
+    #[test]
+    fn conjunctions_are_no_longer_than_names() {
+        assert!(of(&"a".repeat(511), &"b".repeat(512)).is_ok());
+        assert!(of(&"a".repeat(512), &"b".repeat(512)).is_err());
+        assert!(escaped(&"&".repeat(512)).is_ok());
+        assert!(escaped(&"&".repeat(513)).is_err());
     }
 }

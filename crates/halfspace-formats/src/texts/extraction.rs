@@ -36,7 +36,7 @@ pub struct Extraction {
 /// A version of the extraction, which models keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub enum TextVersion {
-    /// Words and lower case by Unicode 17.0, and the normal form by Unicode 18.0.
+    /// Words by Unicode 17.0, lower case and the normal form by Unicode 18.0.
     #[default]
     #[serde(rename = "text/1")]
     One,

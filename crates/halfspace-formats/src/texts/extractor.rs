@@ -1,5 +1,9 @@
 //! Makes the names of texts by an [`Extraction`].
 
+use std::collections::BTreeMap;
+
+use halfspace_core::memory;
+
 use super::extraction::Extraction;
 use super::sequences::{Names, Sequences};
 use super::{CHARACTERS, PLACES, WORD, normal_form, window};
@@ -10,12 +14,11 @@ use crate::vocabulary::{NAME_BYTES_MAX, push_prefix};
 pub(crate) struct Extractor {
     extraction: Extraction,
     normal: String,
-    columns: Vec<Column>,
+    columns: BTreeMap<String, Column>,
 }
 
 /// A column with texts.
 struct Column {
-    name: String,
     words: Sequences,
     characters: Sequences,
 }
@@ -28,7 +31,6 @@ impl Column {
             Sequences::new(prefix)
         };
         Self {
-            name: name.to_owned(),
             words: sequences(WORD),
             characters: sequences(CHARACTERS),
         }
@@ -40,13 +42,13 @@ impl Extractor {
         Self {
             extraction,
             normal: String::new(),
-            columns: Vec::new(),
+            columns: BTreeMap::new(),
         }
     }
 
     /// The columns that had a text.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|column| column.name.as_str())
+        self.columns.keys().map(String::as_str)
     }
 
     /// Whether there was no text.
@@ -57,7 +59,7 @@ impl Extractor {
     /// Bytes in memory.
     pub(crate) fn bytes(&self) -> u64 {
         let column = |column: &Column| column.words.bytes() + column.characters.bytes();
-        self.columns.iter().map(column).sum()
+        self.columns.values().map(column).sum()
     }
 
     /// Adds each name of a text in a column, once for each time that it occurs.
@@ -75,18 +77,17 @@ impl Extractor {
             normal,
             columns,
         } = self;
-        let place = columns.iter().position(|own| own.name == column);
-        let place = place.unwrap_or_else(|| {
-            columns.push(Column::new(column));
-            columns.len() - 1
-        });
+        if !columns.contains_key(column) {
+            memory::need_of::<Column>(1)?;
+            columns.insert(column.to_owned(), Column::new(column));
+        }
         normal_form::write(text, extraction.lower_case, normal);
         if let Some(width) = extraction.window {
             return around(column, normal, width, names);
         }
-        let Column {
-            words, characters, ..
-        } = &mut columns[place];
+        let Some(Column { words, characters }) = columns.get_mut(column) else {
+            return Ok(());
+        };
         if let Some(lengths) = extraction.words {
             words.of_words(normal, lengths, names)?;
         }

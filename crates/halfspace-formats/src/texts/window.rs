@@ -19,23 +19,27 @@ const PATTERNS: [&[i8]; 5] = [&[-1], &[1], &[-2, -1], &[-1, 1], &[1, 2]];
 /// # Errors
 /// When no word is marked, or several are.
 pub(super) fn sides(text: &str) -> Result<[&str; 2], Fault> {
-    let split = text.split_once(MARKS[0]).and_then(|(left, rest)| {
-        let (_, right) = rest.split_once(MARKS[1])?;
-        Some([left, right])
+    let parts = text.split_once(MARKS[0]).and_then(|(left, rest)| {
+        let (inside, right) = rest.split_once(MARKS[1])?;
+        Some((inside, [left, right]))
     });
-    let once = split.filter(|[_, right]| !right.contains(MARKS[0]));
-    once.ok_or_else(|| {
-        let detail = format!(
-            "The text {} marks {}; with `window`, [[ and ]] stand around one word.",
-            excerpt(text.as_bytes()),
-            if split.is_some() {
-                "several words"
-            } else {
-                "no word"
-            }
-        );
-        Fault::new(FormatErrorKind::BadValue, detail)
-    })
+    let found = parts.map_or("no word", |(inside, [_, right])| {
+        match (inside.unicode_words().count(), right.contains(MARKS[0])) {
+            (0, _) => "no word",
+            (1, false) => "",
+            _ => "several words",
+        }
+    });
+    match parts {
+        Some((_, sides)) if found.is_empty() => Ok(sides),
+        _ => {
+            let detail = format!(
+                "The text {} marks {found}; with `window`, [[ and ]] stand around one word.",
+                excerpt(text.as_bytes())
+            );
+            Err(Fault::new(FormatErrorKind::BadValue, detail))
+        }
+    }
 }
 
 /// The words within `window` places before and after the marked word, the nearest first.
@@ -126,6 +130,8 @@ mod tests {
             ("no word here", "marks no word"),
             ("one [[side", "marks no word"),
             ("]] other [[", "marks no word"),
+            ("an [[]] here", "marks no word"),
+            ("[[two words]]", "marks several words"),
             ("[[one]] and [[two]]", "marks several words"),
         ] {
             let detail = sides(text).unwrap_err().detail;

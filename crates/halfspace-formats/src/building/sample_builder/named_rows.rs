@@ -63,6 +63,18 @@ impl SampleBuilder {
         }
     }
 
+    /// Adds the number in a member of an example.
+    ///
+    /// # Errors
+    /// As for [`Self::name`], and in a member for texts.
+    pub(crate) fn number(&mut self, member: &str, value: f64) -> Result<bool, Fault> {
+        if matches!(self.texts.is_text(member), Ok(true)) {
+            let detail = format!("The member `{member}` holds a text; write {value} in quotes.");
+            return Err(Fault::new(FormatErrorKind::BadValue, detail));
+        }
+        self.name(member, value)
+    }
+
     /// Adds the values of a row, which belong to these names if there are names.
     ///
     /// # Errors

@@ -300,7 +300,7 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<bool, E> {
         let read = match self.column {
             None => self.builder.value(value),
-            Some(name) => self.builder.name(name, value),
+            Some(member) => self.builder.number(member, value),
         };
         read.map_err(scope::raise)
     }

@@ -27,6 +27,7 @@ use crate::readers::text::arff_header::{self, Attribute, AttributeKind, Nominal}
 use crate::readers::text::arff_scanner::{Misplaced, Scanner, Word, ends_plain_word};
 use crate::readers::text::lines::LineReader;
 use crate::stored::spool::Spool;
+use crate::tables::columns::{TableColumn, TableColumns};
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 
@@ -102,22 +103,31 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Op
             AttributeKind::Text => Some((attribute.name.clone(), KindName::Text)),
         });
     let mut stated = options.clone();
-    let is_text = |attribute: &Attribute| {
-        let name = &attribute.name;
-        let is_read = !options.table.ignore.contains(name)
-            && options.labels != Some(LabelsColumn::Named(name.clone()));
-        is_read && matches!(attribute.kind, AttributeKind::Text)
-    };
-    if stated.table.encoding.is_none() && !stated.table.numbers_only {
-        stated.open_vocabulary |= attributes.iter().any(is_text);
-    }
     // Of several statements about a column the last one counts.
     let kinds = declared.chain(options.table.kinds.iter().cloned());
     stated.table.kinds = memory::collect(kinds.map(Ok::<_, NoMemory>))?;
     if stated.labels.is_none() && stated.table.encoding.is_none() {
         stated.labels = Some(LabelsColumn::Last);
     }
+    if stated.table.encoding.is_none() && !stated.table.numbers_only {
+        let names = attributes.iter().map(|attribute| attribute.name.clone());
+        stated.open_vocabulary |= has_texts(names.collect(), &stated);
+    }
     Ok(stated)
+}
+
+/// Whether a column with texts gives features. If an option is at fault, the table says so.
+fn has_texts(names: Vec<String>, options: &Options) -> bool {
+    let count = names.len();
+    let Ok(mut table) = TableColumns::named(Some(names), count) else {
+        return false;
+    };
+    let assigned = table.assign(options.labels.as_ref(), &options.table);
+    let is_text = |(at, column): (usize, &TableColumn)| {
+        let is_read = table.label != Some(at) && column.ignored.is_none();
+        is_read && column.kind == Some(KindName::Text)
+    };
+    assigned.is_ok() && table.columns.iter().enumerate().any(is_text)
 }
 
 /// Gives each nominal column its declared values.

@@ -200,6 +200,11 @@ fn check_label(word: &[u8]) -> Result<(), Fault> {
             "{} states a cost or an action, and a line here has one class; write the class alone.",
             excerpt(word)
         )
+    } else if word.contains(&b',') && word.iter().all(|byte| b"0123456789,".contains(byte)) {
+        format!(
+            "{} lists several labels, and a line here has one class.",
+            excerpt(word)
+        )
     } else if word == b"shared" {
         "`shared` begins a decision among actions; a line here has one class.".to_owned()
     } else {
@@ -243,6 +248,17 @@ fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     words.map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
+/// Whether a line can begin with this label.
+pub(super) fn is_label(label: &str) -> bool {
+    let is_word = !label.is_empty() && !label.starts_with('\'') && is_plain(label);
+    is_word && check_label(label.as_bytes()).is_ok()
+}
+
+/// Whether a part of a line has nothing that ends it.
+fn is_plain(part: &str) -> bool {
+    !part.contains(|character: char| character.is_ascii_whitespace() || ":|".contains(character))
+}
+
 /// A name as the namespace and the feature of a line, or `None` if no line can have it.
 pub(super) fn written(name: &str) -> Option<(String, String)> {
     let mut parts = (String::new(), String::new());
@@ -262,7 +278,6 @@ pub(super) fn written(name: &str) -> Option<(String, String)> {
     if !is_joined {
         parts = (String::new(), parts.0);
     }
-    let is_plain = |part: &str| !part.contains([' ', '\t', '\r', '\n', '\u{b}', '\u{c}', ':', '|']);
     let mut again = String::new();
     if is_joined {
         push_prefix(&parts.0, JOINT, &mut again);

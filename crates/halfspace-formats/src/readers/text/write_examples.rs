@@ -44,7 +44,7 @@ pub enum TextFormat {
 pub enum Unwritten {
     /// The text would be longer than it may be.
     TooLong,
-    /// The format cannot have this name.
+    /// The format cannot have this name of a feature or a class.
     Name(String),
 }
 
@@ -114,9 +114,7 @@ fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -
             signs
         }
         TextFormat::Libsvm => texts.map(libsvm_token).collect(),
-        TextFormat::Vw => texts
-            .map(|name| libsvm_token(name).replace(['|', '\''], "_"))
-            .collect(),
+        TextFormat::Vw => names,
         TextFormat::Json | TextFormat::Ndjson => texts
             .map(|name| serde_json::Value::from(name).to_string())
             .collect(),
@@ -307,6 +305,9 @@ fn push_vw(
     label: Option<&str>,
 ) -> Result<(), Unwritten> {
     if let Some(label) = label {
+        if !vw::is_label(label) {
+            return Err(Unwritten::Name(label.to_owned()));
+        }
         text.push_str(label);
         text.push(' ');
     }

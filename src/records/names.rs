@@ -293,8 +293,8 @@ impl Names {
         let (own, other) = (self.conjunctions(), given.conjunctions());
         if self.is_open() && given.is_open() && own != other {
             return Err(format!(
-                "the names of the data are joined to conjunctions of at most {other}, and those of the data of the model \
-                 of at most {own}; upload the data again with the option `encoding` and the id of the model"
+                "the names of the data are joined to conjunctions of at most {other}, and those of the data of the \
+                 model of at most {own}; upload the data again with the option `encoding` and the id of the model"
             ));
         }
         match (&self.table, &given.table) {

@@ -377,7 +377,7 @@ def test_what_names_exclude_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "last"), [("feature_names", "['animal', 'animal'] [0, 1]"), ("partial_fit", "[0 1]")]
+    ("part", "last"), [("feature_names", "['animal', 'animal'] [0, 1]"), ("Winnow().partial_fit", "[0 1]")]
 )
 def test_the_examples_of_the_readme_run(capsys: Any, part: str, last: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)

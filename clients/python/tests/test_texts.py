@@ -152,3 +152,14 @@ def test_network_refuses_what_is_no_text() -> None:
         TextNetwork(learner="winnow").partial_fit(MESSAGES, LABELS, classes=["ham", "spam"])
     with pytest.raises(halfspace.Problem, match="marks no word"):
         TextNetwork(window=2).fit(MESSAGES, LABELS)
+
+
+@pytest.mark.usefixtures("network")
+def test_the_examples_of_the_readme_run(capsys: Any) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
+    first, second = (block for block in blocks if "messages" in block)
+    known: dict[str, Any] = {"halfspace": halfspace}
+    exec(first, known)
+    assert capsys.readouterr().out.splitlines() == ["['spam']", "True", "False", "True", "False"]
+    exec(second, known)
+    assert capsys.readouterr().out.startswith("['ham'] {'ham': [(")

@@ -252,7 +252,7 @@ impl Names for TextNames<'_> {
         }
         let id = match self.is_joined {
             false => self.vocabulary.add(name),
-            true => self.vocabulary.add(&*conjunctions::escaped(name)?),
+            true => self.vocabulary.add(&conjunctions::escaped(name)?),
         };
         check_count(self.vocabulary, self.names_max)?;
         Ok(id)

@@ -197,7 +197,7 @@ impl TableEncoding {
         Self::of_texts([TEXT], extraction)
     }
 
-    /// The columns of these encodings of names, where both say what a column holds as this one. The label is this one's.
+    /// The columns of two encodings of names. What both have is as in this one, and so is the label.
     #[must_use]
     pub fn united(&self, given: &Self) -> Self {
         let new = given
@@ -397,20 +397,7 @@ impl TableEncoding {
                 ));
             }
         }
-        match &self.extraction {
-            Some(_) if n.is_some() => {
-                return Err("Texts give names, but the features are numbered.".to_owned());
-            }
-            Some(extraction) if extraction.clone().settled()? != *extraction => {
-                return Err("The extraction finds neither words nor characters.".to_owned());
-            }
-            None if self.columns.iter().any(|column| column.kind == TEXT_COLUMN) => {
-                return Err(
-                    "A column has texts, but no extraction says what they become.".to_owned(),
-                );
-            }
-            _ => {}
-        }
+        self.check_extraction(n)?;
         if self
             .label
             .as_ref()
@@ -439,6 +426,23 @@ impl TableEncoding {
             Some(n) => Err(format!(
                 "The columns have {next} features, but the hypothesis has {n}."
             )),
+        }
+    }
+
+    /// Checks that texts and conjunctions have a meaning. `n` is as for [`Self::check`].
+    fn check_extraction(&self, n: Option<usize>) -> Result<(), String> {
+        let has_texts = self.columns.iter().any(|column| column.kind == TEXT_COLUMN);
+        match &self.extraction {
+            Some(_) if n.is_some() => {
+                Err("Texts give names, but the features are numbered.".to_owned())
+            }
+            Some(extraction) if extraction.clone().settled()? != *extraction => {
+                Err("The extraction finds neither words nor characters.".to_owned())
+            }
+            None if has_texts => {
+                Err("A column has texts, but no extraction says what they become.".to_owned())
+            }
+            _ => Ok(()),
         }
     }
 

@@ -147,7 +147,7 @@ impl Extraction {
             }
             _ => return Ok(false),
         }
-        Ok(true)
+        self.check().map(|()| true)
     }
 
     /// The same extraction with words, where the request asks for no other names of texts.

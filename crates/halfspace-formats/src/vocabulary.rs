@@ -236,13 +236,18 @@ pub(crate) fn name_of(column: &str, value: &str) -> String {
 /// Appends the part of the names of a column up to its mark. A `\\` before each mark and `\\` of the column tells where
 /// the column ends, so that no two columns have names in common.
 pub(crate) fn push_prefix(column: &str, mark: char, into: &mut String) {
-    for character in column.chars() {
-        if MARKS.contains(&character) || character == '\\' {
+    push_escaped(column, &MARKS, into);
+    into.push(mark);
+}
+
+/// Appends a text with a `\\` before each of the marks and each `\\` in it.
+pub(crate) fn push_escaped(text: &str, marks: &[char], into: &mut String) {
+    for character in text.chars() {
+        if marks.contains(&character) || character == '\\' {
             into.push('\\');
         }
         into.push(character);
     }
-    into.push(mark);
 }
 
 /// The beginnings of a name up to each of its marks.

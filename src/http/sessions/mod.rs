@@ -195,9 +195,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     let asked: SessionRequest = read_json(&app, request).await?;
     let (mut names, n) = match (asked.encoding, asked.n, asked.vocabulary, asked.extraction) {
         (None, Some(n), VocabularyKind::Fixed, None) => (Names::default(), n.get()),
-        (None, None, VocabularyKind::Open, extraction) => {
-            (of_texts(extraction).map_err(NotMade::from)?, 0)
-        }
+        (None, None, VocabularyKind::Open, extraction) => (of_texts(extraction)?, 0),
         (Some(encoding), None, vocabulary, None) => {
             let names = names(&app, &owner, encoding, vocabulary).await?;
             let n = names.table.as_ref().map_or(0, |table| table.n());

@@ -47,8 +47,9 @@ struct NamedColumn {
     kind: Kind,
     /// The values that the table declares for the column. Others are refused.
     declared: Option<HashSet<Box<[u8]>>>,
-    /// The name of the last word, in a buffer that is reused.
+    /// What the names of the words begin with, then the rest of the last one. The buffer is reused.
     word: String,
+    prefix: usize,
 }
 
 /// What a column holds.
@@ -112,11 +113,14 @@ impl NamedTable {
                 let fault = Fault::new(FormatErrorKind::TableOption, detail);
                 return Err(table.about(at, fault));
             }
+            let mut word = String::new();
+            push_prefix(&column.name, '=', &mut word);
             Ok(NamedColumn {
                 at,
                 kind,
                 declared: None,
-                word: String::new(),
+                prefix: word.len(),
+                word,
             })
         };
         let is_read = |at: &usize| table.label != Some(*at) && table.columns[*at].ignored.is_none();
@@ -366,8 +370,7 @@ impl NamedColumn {
         if cells != NamedCells::Nominal {
             return Ok(Some((&own.name, value)));
         }
-        self.word.clear();
-        push_prefix(&own.name, '=', &mut self.word);
+        self.word.truncate(self.prefix);
         self.word += name(&text)?;
         Ok(Some((&self.word, value)))
     }

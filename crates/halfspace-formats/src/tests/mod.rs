@@ -26,6 +26,7 @@ mod texts;
 mod vw;
 mod workbooks;
 
+use halfspace_core::bits::SparseRow;
 use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, Labels};
 
 use super::{
@@ -73,6 +74,30 @@ fn labels(data: &Data) -> String {
         Labels::HalfSpace => "half-space".to_owned(),
         Labels::Unlabelled => "unlabelled".to_owned(),
     }
+}
+
+/// Options as a query states them.
+fn options(query: &str) -> Options {
+    let mut options = Options::default();
+    for option in query.split('&').filter(|option| !option.is_empty()) {
+        let (name, text) = option.split_once('=').unwrap();
+        assert_eq!(options.set(name, text), Ok(true), "{option}");
+    }
+    options
+}
+
+/// The names of each row, with the values that are not 1.
+fn named_rows(parsed: &Parsed) -> Vec<Vec<String>> {
+    let Features::Sparse(rows) = parsed.data.features() else {
+        panic!("sparse rows");
+    };
+    let names: Vec<&str> = parsed.vocabulary.as_ref().expect("names").names().collect();
+    let name = |(id, value): (usize, f64)| match value {
+        1.0 => names[id].to_owned(),
+        value => format!("{}: {value}", names[id]),
+    };
+    let named = |row: SparseRow<'_>| row.entries().map(name).collect();
+    (0..rows.rows()).map(|row| named(rows.row(row))).collect()
 }
 
 fn at(line: u64, column: u64) -> Place {

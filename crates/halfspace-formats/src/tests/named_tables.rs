@@ -13,13 +13,10 @@ use crate::{NdjsonPortions, TableEncoding};
 
 /// Options as a query states them, with an open vocabulary.
 fn open(query: &str) -> Options {
-    let mut options = Options::default();
-    for option in query.split('&').filter(|option| !option.is_empty()) {
-        let (name, text) = option.split_once('=').unwrap();
-        assert_eq!(options.set(name, text), Ok(true), "{option}");
+    Options {
+        open_vocabulary: true,
+        ..options(query)
     }
-    options.open_vocabulary = true;
-    options
 }
 
 fn named(format: Format, body: impl AsRef<[u8]>, options: &Options) -> Parsed {

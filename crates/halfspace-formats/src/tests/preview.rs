@@ -8,16 +8,6 @@ use super::*;
 use crate::{Content, DecimalMark};
 use crate::{KindName, Preview, Spool, gather_shown};
 
-/// Options as a query states them.
-fn options(query: &str) -> Options {
-    let mut options = Options::default();
-    for option in query.split('&').filter(|option| !option.is_empty()) {
-        let (name, text) = option.split_once('=').unwrap();
-        assert_eq!(options.set(name, text), Ok(true), "{option}");
-    }
-    options
-}
-
 /// The outcome and the preview of a body.
 fn preview(format: Format, body: &str, query: &str) -> (Result<Parsed, FormatError>, Value) {
     let (parsed, shown) = previewed(format, body.as_bytes(), &options(query));

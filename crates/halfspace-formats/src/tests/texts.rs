@@ -1,20 +1,8 @@
 //! Tests of texts: the same examples from every form of a body, conjunctions, models that read texts by their encoding,
 //! and bad input.
 
-use halfspace_core::bits::SparseRow;
-
 use super::*;
 use crate::{LabelRule, NdjsonPortions, Occurrences};
-
-/// Options as a query states them.
-fn options(query: &str) -> Options {
-    let mut options = Options::default();
-    for option in query.split('&').filter(|option| !option.is_empty()) {
-        let (name, text) = option.split_once('=').unwrap();
-        assert_eq!(options.set(name, text), Ok(true), "{option}");
-    }
-    options
-}
 
 fn texts(format: Format, query: &str, body: &str) -> Parsed {
     let parsed = parse(format, body.as_bytes(), &options(query));
@@ -25,24 +13,10 @@ fn refused(format: Format, query: &str, body: &str) -> FormatError {
     parse(format, body.as_bytes(), &options(query)).expect_err(body)
 }
 
-/// The names of each row, with the values that are not 1.
-fn rows_of(parsed: &Parsed) -> Vec<Vec<String>> {
-    let Features::Sparse(rows) = parsed.data.features() else {
-        panic!("sparse rows");
-    };
-    let names: Vec<&str> = parsed.vocabulary.as_ref().expect("names").names().collect();
-    let name = |(id, value): (usize, f64)| match value {
-        1.0 => names[id].to_owned(),
-        value => format!("{}: {value}", names[id]),
-    };
-    let named = |row: SparseRow<'_>| row.entries().map(name).collect();
-    (0..rows.rows()).map(|row| named(rows.row(row))).collect()
-}
-
 /// The names of one text.
 fn names_of(query: &str, text: &str) -> Vec<String> {
     let line = serde_json::json!({"x": {"text": text}, "y": 1}).to_string();
-    rows_of(&texts(Format::Ndjson, query, &line)).remove(0)
+    named_rows(&texts(Format::Ndjson, query, &line)).remove(0)
 }
 
 const NDJSON: &str = "{\"x\":{\"text\":\"Win MONEY, win big!\"},\"y\":\"spam\"}\n\
@@ -76,7 +50,7 @@ fn texts_give_the_same_examples_in_every_form() {
             (Format::Arff, query, arff),
         ] {
             let other = texts(format, query, body);
-            assert_eq!(rows_of(&other), rows_of(&first), "{format:?} {query}");
+            assert_eq!(named_rows(&other), named_rows(&first), "{format:?} {query}");
             assert_eq!(other.digest(), first.digest(), "{format:?} {query}");
             let [own, given] =
                 [&first, &other].map(|parsed| parsed.table.as_ref().expect("an encoding"));
@@ -85,7 +59,7 @@ fn texts_give_the_same_examples_in_every_form() {
             assert_eq!(own.check(None), Ok(()));
         }
     }
-    let words = rows_of(&texts(Format::Ndjson, "", NDJSON));
+    let words = named_rows(&texts(Format::Ndjson, "", NDJSON));
     assert_eq!(
         words,
         [
@@ -166,13 +140,13 @@ fn examples_have_names_beside_their_texts() {
     let body = "{\"x\":{\"text\":\"a b\",\"length\":3.5,\"w\":\"the\",\"text:a\":1},\"y\":1}";
     let parsed = texts(Format::Ndjson, "", body);
     assert_eq!(
-        rows_of(&parsed),
+        named_rows(&parsed),
         [["length: 3.5", "text:a", "text:b", "w=the"]]
     );
     let csv = "title,body,size,kind,y\nA,b a,2.5,x,1\nB,,1,y,0\n";
     let parsed = texts(Format::Csv, "kinds=title:text,body:text", csv);
     assert_eq!(
-        rows_of(&parsed),
+        named_rows(&parsed),
         [
             vec!["body:a", "body:b", "kind=x", "size: 2.5", "title:a"],
             vec!["kind=y", "size", "title:b"]
@@ -184,7 +158,7 @@ fn examples_have_names_beside_their_texts() {
 fn conjunctions_join_all_names_of_an_example() {
     let parsed = texts(Format::Libsvm, "conjunctions=2", "1 a&b c\n-1 c\\ a\n");
     assert_eq!(
-        rows_of(&parsed),
+        named_rows(&parsed),
         [vec!["a\\&b", "a\\&b&c", "c"], vec!["a", "a&c\\\\", "c\\\\"]]
     );
     let encoding = parsed.table.expect("an encoding");
@@ -222,15 +196,18 @@ fn encoding_reads_the_texts_of_later_examples() {
         (Format::Ndjson, "{\"title\":\"a b a b\"}\n"),
     ] {
         let parsed = parse(format, body.as_bytes(), &given).unwrap();
-        assert_eq!(rows_of(&parsed), expected, "{format:?}");
+        assert_eq!(named_rows(&parsed), expected, "{format:?}");
     }
     given.label_rule = LabelRule::Ignored(None);
     let line = "{\"x\":{\"title\":\"a b a b\"}}\n";
     let parsed = parse(Format::Ndjson, line.as_bytes(), &given).unwrap();
-    assert_eq!(rows_of(&parsed), expected);
+    assert_eq!(named_rows(&parsed), expected);
     let mut portions = NdjsonPortions::new(line.as_bytes(), &given).unwrap();
     portions.read(1).unwrap();
-    assert_eq!(rows_of(&portions.take().unwrap().unwrap().parsed), expected);
+    assert_eq!(
+        named_rows(&portions.take().unwrap().unwrap().parsed),
+        expected
+    );
     given.set("words", "1").unwrap();
     let error = parse(Format::Ndjson, line.as_bytes(), &given).unwrap_err();
     assert!(error.detail.contains("`words`"), "{error}");
@@ -314,7 +291,7 @@ fn long_conjunctions_are_refused() {
     assert_eq!(error.kind, FormatErrorKind::BadName);
     let fits = ["a".repeat(500), "b".repeat(500)];
     assert_eq!(
-        rows_of(&texts(Format::Ndjson, "conjunctions=2", &line(&fits)))[0].len(),
+        named_rows(&texts(Format::Ndjson, "conjunctions=2", &line(&fits)))[0].len(),
         3
     );
     let two = "{\"x\":{\"a&b\":1,\"a&b\":0},\"y\":1}\n";
@@ -353,7 +330,7 @@ fn arff_text_that_is_no_feature_changes_nothing() {
         assert_eq!(parsed.data.n(), 1, "{query}");
     }
     let parsed = texts(Format::Arff, "", id);
-    assert_eq!(rows_of(&parsed), [["a", "id:u1"], ["a: 2", "id:u2"]]);
+    assert_eq!(named_rows(&parsed), [["a", "id:u1"], ["a: 2", "id:u2"]]);
 }
 
 #[test]

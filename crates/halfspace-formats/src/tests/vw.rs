@@ -1,7 +1,6 @@
 //! Tests of the lines of Vowpal Wabbit: the same examples as from other forms, what is refused and where, and examples
 //! that are written and read again.
 
-use halfspace_core::bits::SparseRow;
 use proptest::prelude::*;
 
 use super::*;
@@ -9,20 +8,6 @@ use crate::{LabelRule, TextFormat, Unwritten, write_examples};
 
 fn parsed(body: &str) -> Parsed {
     read(Format::Vw, body).unwrap_or_else(|error| panic!("{error}\n{body}"))
-}
-
-/// The names of each row, with the values that are not 1.
-fn rows_of(parsed: &Parsed) -> Vec<Vec<String>> {
-    let Features::Sparse(rows) = parsed.data.features() else {
-        panic!("sparse rows");
-    };
-    let names: Vec<&str> = parsed.vocabulary.as_ref().expect("names").names().collect();
-    let name = |(id, value): (usize, f64)| match value {
-        1.0 => names[id].to_owned(),
-        value => format!("{}: {value}", names[id]),
-    };
-    let named = |row: SparseRow<'_>| row.entries().map(name).collect();
-    (0..rows.rows()).map(|row| named(rows.row(row))).collect()
 }
 
 #[test]
@@ -34,7 +19,7 @@ fn lines_have_labels_namespaces_and_values() {
     let body = "noun |w the |pos:0.5 DT caps:3\nverb 1.0 0 'tag| runs a^b w=x\n\nnoun 1 |\nverb |w:2 the\r\n";
     let vw = parsed(body);
     assert_eq!(
-        rows_of(&vw),
+        named_rows(&vw),
         [
             vec!["pos^DT: 0.5", "pos^caps: 1.5", "w^the"],
             vec!["a\\^b", "runs", "w=x"],
@@ -62,14 +47,14 @@ fn lines_give_the_same_examples_as_other_names() {
 fn namespaces_and_columns_share_no_names() {
     let vw = parsed("1 |a b^c |a^b c |a=b c | a^b\n");
     let names = ["a\\=b^c", "a\\^b", "a\\^b^c", "a^b^c"];
-    assert_eq!(rows_of(&vw), [names]);
+    assert_eq!(named_rows(&vw), [names]);
     let table = "a^b,y\nc,1\nd,0\n";
     let options = Options {
         open_vocabulary: true,
         ..Options::default()
     };
     let table = parse(Format::Csv, table.as_bytes(), &options).unwrap();
-    assert_eq!(rows_of(&table), [["a\\^b=c"], ["a\\^b=d"]]);
+    assert_eq!(named_rows(&table), [["a\\^b=c"], ["a\\^b=d"]]);
 }
 
 #[test]
@@ -85,7 +70,11 @@ fn predictions_ignore_labels_and_tags() {
         "tag|a x y\n'other | z\n",
     ] {
         let parsed = parse(Format::Vw, body.as_bytes(), &options).unwrap();
-        assert_eq!(rows_of(&parsed), [vec!["a^x", "a^y"], vec!["z"]], "{body}");
+        assert_eq!(
+            named_rows(&parsed),
+            [vec!["a^x", "a^y"], vec!["z"]],
+            "{body}"
+        );
     }
 }
 

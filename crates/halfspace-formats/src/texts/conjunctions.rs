@@ -50,12 +50,7 @@ pub(crate) fn escaped(name: &str) -> Result<Cow<'_, str>, Fault> {
         return Ok(name.into());
     }
     let mut escaped = String::with_capacity(name.len() + 1);
-    for character in name.chars() {
-        if matches!(character, JOINT | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
+    vocabulary::push_escaped(name, &[JOINT], &mut escaped);
     vocabulary::check(&escaped)?;
     Ok(escaped.into())
 }

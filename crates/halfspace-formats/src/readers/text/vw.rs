@@ -24,7 +24,7 @@ use crate::options::{LabelsColumn, Options};
 use crate::readers::text::lines::{Line, LineReader};
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
-use crate::vocabulary::push_prefix;
+use crate::vocabulary::{push_escaped, push_prefix};
 
 /// What stands between a namespace and a feature in a name.
 const JOINT: char = '^';
@@ -215,14 +215,9 @@ fn check_label(word: &[u8]) -> Result<(), Fault> {
 
 /// Appends a feature to its namespace. A feature without one must not look like a feature of another one.
 fn push_feature(feature: &str, is_alone: bool, name: &mut String) {
-    if !is_alone || !feature.contains([JOINT, '\\']) {
-        return name.push_str(feature);
-    }
-    for character in feature.chars() {
-        if matches!(character, JOINT | '\\') {
-            name.push('\\');
-        }
-        name.push(character);
+    match is_alone {
+        true => push_escaped(feature, &[JOINT], name),
+        false => name.push_str(feature),
     }
 }
 

@@ -189,7 +189,10 @@ class KernelWinnow:
     def __init__(self, receipt, n):
         params = receipt["params"]
         self.n, self.most, self.support = n, params.get("max_active", 20), {}
-        self.alpha, self.theta = params.get("alpha", 2), params.get("theta", str(2**n))
+        self.literals = params.get("max_literals")
+        self.sizes = range(1, n + 1 if self.literals is None else self.literals + 1)
+        count = 1 + sum(comb(n, size) for size in self.sizes)
+        self.alpha, self.theta = params.get("alpha", 2), params.get("theta", str(count))
         self.tau = decimal(params["thickness"]) * Fraction(self.theta)
 
     def score(self, x):
@@ -197,7 +200,7 @@ class KernelWinnow:
         for j in (j for j, bit in enumerate(x) if bit):
             sets += [one | 1 << j for one in sets]
         exponent = lambda one: sum(net for z, net in self.support.items() if z & one == one)
-        return excess(self, (exponent(one) for one in sets[1:]))
+        return excess(self, (exponent(one) for one in sets if one.bit_count() in self.sizes))
 
     def learn(self, x, y):
         if any(x):
@@ -207,9 +210,10 @@ class KernelWinnow:
     def hypothesis(self):
         bits = lambda z: [z >> j & 1 for j in range(self.n)]
         kept = [(z, net) for z, net in self.support.items() if net]
+        limit = {"max_literals": self.literals} if self.literals is not None else {}
         support = [{**shown(bits(z)), "y": 1 if net > 0 else -1, "count": abs(net)} for z, net in kept]
         return {"kind": "kernel-winnow", "n": self.n, "alpha": self.alpha, "theta": self.theta,
-                "max_active": self.most, "support": support}
+                "max_active": self.most, "support": support, **limit}
 
 
 def excess(learner, exponents):

@@ -130,14 +130,10 @@ impl Training {
             .as_ref()
             .map(|_| ModelId::new(Timestamp::from_milliseconds(1), [1; 10]));
         let train = TrainSpec {
-            classes: None,
             learner: serde_json::from_value(self.learner).unwrap(),
             stop: serde_json::from_value(self.stop).unwrap(),
-            trace: false,
-            holdout: None,
-            stratify: false,
-            multiclass: None,
             warm_start,
+            ..TrainSpec::of_defaults("perceptron")
         };
         let allowance = Allowance {
             is_accepted: false,

@@ -1,4 +1,5 @@
-//! Sessions over names: 1,000,000 examples of ten names each, 100,000 different names, 2 and 50 classes.
+//! Sessions over names: 1,000,000 examples of ten names each, 100,000 different names, 2 and 50 classes; and the same
+//! words as texts.
 //!
 //! One client sends all examples in one stream and reads the answers meanwhile. After that, 16 connections predict one
 //! example of 100 names per request, first alone and then beside another stream of examples. The session of 50 classes
@@ -48,6 +49,7 @@ pub fn measure(directory: &Path) -> Result<()> {
         let name = format!("{learner}, 2 classes");
         all.push(run(directory, &name, &asked, &lines(2), 0)?);
     }
+    let texts = texts(directory)?;
     for multiclass in ["one-vs-rest", "joint"] {
         let asked = format!(
             r#"{{"learner": {{"name": "perceptron"}}, "vocabulary": "open", "seed": 1, "classes": "open",
@@ -80,7 +82,31 @@ pub fn measure(directory: &Path) -> Result<()> {
             p99[0], p99[1]
         );
     }
+    println!(
+        "{:44} {texts:>12.0}  (goal: >= 50000)",
+        "perceptron, texts of ten words"
+    );
     Ok(())
+}
+
+/// The examples per second of a session that reads the same words in texts.
+fn texts(directory: &Path) -> Result<f64> {
+    let (child, address) = start(&directory.join("texts"))?;
+    let asked =
+        r#"{"learner": {"name": "perceptron"}, "vocabulary": "open", "seed": 1, "extraction": {}}"#;
+    let path = opened(&address, asked)?;
+    let text = |line: &String| {
+        let line = line
+            .replace("\",\"", " ")
+            .replace("[\"", "{\"text\":\"")
+            .replace("\"]", "\"}");
+        assert!(line.starts_with("{\"x\":{\"text\":\"w"), "{line}");
+        line
+    };
+    let lines: Vec<String> = lines(2).iter().map(text).collect();
+    let seconds = learn(&address, &path, &lines)?;
+    stop(child)?;
+    Ok(lines.len() as f64 / seconds)
 }
 
 /// Sends the lines, with so many kills in between.

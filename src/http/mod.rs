@@ -76,7 +76,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(samples::get_sample))
         .routes(routes!(models::list_models, models::import::import_model))
         .routes(routes!(models::get_model, models::delete_model))
-        .routes(routes!(models::explanation::get_model_explanation))
+        .routes(routes!(
+            models::explanation::get_model_explanation,
+            models::explanation::explain_model_example
+        ))
         .routes(routes!(models::weights::get_model_weights))
         .routes(routes!(models::code::get_model_code))
         .routes(routes!(models::receipt::get_model_receipt))

@@ -67,10 +67,14 @@ pub enum HypothesisDocument {
         exponents: Vec<i32>,
         /// Whether the complement of each feature is a feature too.
         negated_literals: bool,
+        /// The weight of a name that the model does not list: 1 when absent, and 0 if the training left names out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false, maximum = 1)]
+        unseen_weight: Option<u8>,
     },
     /// Prediction +1 iff the weights of the satisfied conjunctions add up to at least theta.
     ///
-    /// The sum is over all nonempty monotone conjunctions that the example satisfies. The weight of a
+    /// The sum is over the nonempty monotone conjunctions that the example satisfies. The weight of a
     /// conjunction is alpha^(p - d). The number p counts the promotions on examples that satisfy the
     /// conjunction, and d counts the demotions.
     KernelWinnow {
@@ -82,6 +86,15 @@ pub enum HypothesisDocument {
         theta: String,
         /// The largest number of active features of an example.
         max_active: u64,
+        /// The largest number of features in a conjunction; absent for any number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false, minimum = 1)]
+        max_literals: Option<u64>,
+        /// The weight of a conjunction with a name that the model does not list: 1 when absent, and 0 if the training
+        /// left names out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false, maximum = 1)]
+        unseen_weight: Option<u8>,
         /// The examples that changed the hypothesis.
         support: Vec<CountedExample>,
     },
@@ -203,12 +216,15 @@ impl From<&Hypothesis> for HypothesisDocument {
                 theta: weights.theta().to_string(),
                 exponents: weights.exponents().to_vec(),
                 negated_literals: weights.has_complements(),
+                unseen_weight: weights.is_closed().then_some(0),
             },
             Hypothesis::KernelWinnow(weights) => Self::KernelWinnow {
                 n: weights.n(),
                 alpha: weights.base().value() as u64,
                 theta: weights.theta().to_string(),
                 max_active: weights.active_max(),
+                max_literals: weights.max_literals(),
+                unseen_weight: weights.is_closed().then_some(0),
                 support: weights
                     .support()
                     .iter()
@@ -275,6 +291,7 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 theta,
                 exponents,
                 negated_literals,
+                unseen_weight,
             } => {
                 let base = factor(alpha).ok_or_else(bad_alpha)?;
                 let features = if *negated_literals { 2 * n } else { *n };
@@ -290,21 +307,28 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 }
                 let exponents = exponents.clone();
                 let weights = WinnowWeights::new(base, threshold(theta)?, *n, exponents);
-                Ok(Self::Winnow(weights))
+                Ok(Self::Winnow(weights.closed(is_closed(*unseen_weight)?)))
             }
             HypothesisDocument::KernelWinnow {
                 n,
                 alpha,
                 theta,
                 max_active,
+                max_literals,
+                unseen_weight,
                 support,
             } => {
                 let base = Base::new(*alpha as f64).ok_or_else(bad_alpha)?;
                 if !(1..=ACTIVE_MAX).contains(max_active) || *n == 0 {
                     return wrong(format!("max_active is {max_active}, n is {n}"));
                 }
-                let mut weights =
-                    KernelWinnowWeights::new(base, threshold(theta)?, *n, *max_active);
+                if *max_literals == Some(0) {
+                    return wrong("max_literals is 0".to_owned());
+                }
+                let weights = KernelWinnowWeights::new(base, threshold(theta)?, *n, *max_active);
+                let mut weights = weights
+                    .with_max_literals(*max_literals)
+                    .closed(is_closed(*unseen_weight)?);
                 for example in support {
                     add_example(&mut weights, example)?;
                 }
@@ -347,6 +371,17 @@ impl TryFrom<&HypothesisDocument> for Predictor {
             let detail = "a committee has three members or more, all of one kind, n and scale";
             HypothesisError(detail.to_owned())
         })
+    }
+}
+
+/// Whether a name that the hypothesis does not list has no weight.
+fn is_closed(unseen_weight: Option<u8>) -> Result<bool, HypothesisError> {
+    match unseen_weight {
+        None | Some(1) => Ok(false),
+        Some(0) => Ok(true),
+        Some(other) => Err(HypothesisError(format!(
+            "unseen_weight is {other}, neither 0 nor 1"
+        ))),
     }
 }
 

@@ -51,6 +51,19 @@ pub struct TrainSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     #[schema(required = false)]
     pub stratify: bool,
+    /// Number of examples that must have a name before it counts. The examples are those that the learner is shown, in
+    /// the order of the first pass. Earlier ones are read without the name, and the model does not have names of fewer
+    /// examples. Needs features with names. Such a result has no bound and no receipt, and of the certificates only
+    /// those of held-out examples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub minimum_count: Option<Positive>,
+    /// Share of the names, between 0 and 1, that the model drops in the end: those whose weights have the smallest
+    /// magnitudes. With more than two classes, the largest weight of a name over all classes counts. The result states
+    /// no more than with `minimum_count`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    pub discard: Option<Share>,
     /// How a learner of more than two classes learns: each class against the rest (`one-vs-rest`, when
     /// absent), or jointly, which only `perceptron` and `averaged-perceptron` can. A joint committee
     /// changes only when its prediction is wrong: the true class gains the example and the predicted
@@ -78,6 +91,8 @@ impl TrainSpec {
             trace: false,
             holdout: None,
             stratify: false,
+            minimum_count: None,
+            discard: None,
             multiclass: None,
             classes: None,
             warm_start: None,

@@ -72,6 +72,7 @@ mod sessions;
 mod several_jobs;
 mod sparse;
 mod tables;
+mod text_networks;
 mod texts;
 mod theory;
 mod trace;

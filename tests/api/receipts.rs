@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::service::{Service, program, request};
 
 /// Learners with a query of parameters each.
-const LEARNERS: [(&str, &str); 25] = [
+const LEARNERS: [(&str, &str); 26] = [
     ("perceptron", ""),
     ("perceptron", "&params.order=shuffled"),
     (
@@ -59,6 +59,7 @@ const LEARNERS: [(&str, &str); 25] = [
     ("kernel-winnow", ""),
     ("kernel-winnow", "&params.alpha=3&params.theta=7.5"),
     ("kernel-winnow", "&params.thickness=0.4"),
+    ("kernel-winnow", "&params.max_literals=2"),
     ("directed-drift", ""),
     ("bounded-perceptron", "&params.threshold=0.01"),
 ];

@@ -156,8 +156,12 @@ fn constants(scores: &Scores, sink: &mut Sink) -> fmt::Result {
             let fraction =
                 |[up, down]: &[BigUint; 2]| format!("Fraction({}, {})", natural(up), natural(down));
             let (base, theta) = (fraction(&own.base), fraction(&own.theta));
-            let most = own.active_max;
-            writeln!(sink, "BASE = {base}\nTHETA = {theta}\nACTIVE_MAX = {most}")
+            let (active, literals, known) = (own.active_max, own.literals_max, own.known);
+            writeln!(
+                sink,
+                "BASE = {base}\nTHETA = {theta}\nACTIVE_MAX = {active}"
+            )?;
+            writeln!(sink, "LITERALS_MAX = {literals}\nKNOWN = {known}")
         }
         Scores::Real(own) => {
             sink.write_str("WEIGHTS = [\n")?;

@@ -55,6 +55,10 @@ pub(super) struct MonomialScores {
     pub(super) theta: [BigUint; 2],
     /// The most features of a row that may be 1.
     pub(super) active_max: u64,
+    /// The most features of a monomial.
+    pub(super) literals_max: u64,
+    /// The features that count, from the first on.
+    pub(super) known: usize,
     pub(super) supports: Vec<Vec<Support>>,
 }
 
@@ -225,6 +229,10 @@ fn winnow(members: &[&WinnowWeights]) -> Result<Vec<Sum>, Stop> {
             *weight -= &complement;
             constant += complement;
         }
+        // The last feature stands for the unknown names: see `with_unknown`.
+        if let (true, Some(unknown)) = (own.is_closed(), weights.last_mut()) {
+            *unknown = BigInt::ZERO;
+        }
         Sum { weights, constant }
     };
     Ok(members.iter().map(sum).collect())
@@ -327,6 +335,9 @@ fn monomials(members: &[&KernelWinnowWeights]) -> Result<MonomialScores, Stop> {
             BigUint::from(10_u32).pow(first.theta().places()),
         ],
         active_max: first.active_max(),
+        literals_max: first.max_literals().unwrap_or(first.active_max()),
+        // The last feature stands for the unknown names: see `with_unknown`.
+        known: first.n() - usize::from(first.is_closed()),
         supports: members.iter().map(support).collect::<Result<_, _>>()?,
     })
 }

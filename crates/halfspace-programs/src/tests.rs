@@ -180,9 +180,14 @@ fn integers(
     )))
 }
 
-fn monomials(rng: &mut StdRng, n: usize) -> Hypothesis {
-    let theta = decimal("60.5");
-    let mut weights = KernelWinnowWeights::new(base("1.5"), theta, n, 14);
+fn monomials(rng: &mut StdRng, n: usize, max_literals: Option<u64>) -> Hypothesis {
+    let theta = decimal(if max_literals.is_some() {
+        "12.5"
+    } else {
+        "60.5"
+    });
+    let weights = KernelWinnowWeights::new(base("1.5"), theta, n, 14);
+    let mut weights = weights.with_max_literals(max_literals);
     for _ in 0..6 {
         let example = bits(rng, n);
         let active: Vec<u32> = (0..n as u32)
@@ -203,7 +208,7 @@ fn reals(rng: &mut StdRng, n: usize) -> Vec<f64> {
 type Make = fn(&mut StdRng, usize) -> Hypothesis;
 
 /// Makers of hypotheses of each kind over `n` bits. Weights of 1 and -1 tie often.
-const KINDS: [(&str, Make); 12] = [
+const KINDS: [(&str, Make); 13] = [
     ("binary weights", |rng, n| {
         Hypothesis::BinaryWeights(bits(rng, n))
     }),
@@ -242,7 +247,8 @@ const KINDS: [(&str, Make); 12] = [
     ("two literals", |rng, n| {
         expansion(rng, n, Conjunctions::All, Some(2))
     }),
-    ("monomials", monomials),
+    ("monomials", |rng, n| monomials(rng, n, None)),
+    ("monomials of two", |rng, n| monomials(rng, n, Some(2))),
     ("real weights", |rng, n| {
         let weights = RealWeights::new(Some(Reading::Signed), reals(rng, n), Some(0.1));
         Hypothesis::Linear(LinearWeights::Real(weights))

@@ -1,6 +1,6 @@
 //! The kernel perceptron by its definition: a sum of kernel values over all earlier mistakes.
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, BigUint};
 use serde_json::{Value, json};
 
 use crate::examples::Example;
@@ -33,8 +33,8 @@ impl KernelPerceptron {
 }
 
 /// The sum of the binomials C(c, l) over l up to the limit.
-fn value(c: u64, max_literals: Option<u64>) -> BigInt {
-    let (mut binomial, mut sum) = (BigInt::from(1), BigInt::from(1));
+pub(crate) fn conjunctions(c: u64, max_literals: Option<u64>) -> BigUint {
+    let (mut binomial, mut sum) = (BigUint::from(1_u32), BigUint::from(1_u32));
     for l in 1..=c.min(max_literals.unwrap_or(c)) {
         binomial = binomial * (c - l + 1) / l;
         sum += &binomial;
@@ -92,7 +92,7 @@ impl Learner for KernelPerceptron {
         let x = example.ones();
         let most = if self.is_monotone { x.len() } else { self.n };
         let known = self.values.len()..=most;
-        let new = known.map(|c| value(c as u64, self.max_literals));
+        let new = known.map(|c| conjunctions(c as u64, self.max_literals).into());
         self.values.extend(new);
         self.support.push((x, is_positive));
     }

@@ -6,7 +6,7 @@ use num_bigint::{BigInt, BigUint};
 use serde_json::{Value, json};
 
 use crate::examples::Example;
-use crate::kernels::shown;
+use crate::kernels::{conjunctions, shown};
 use crate::learner::{Band, Learner, Score, Setup, quotient};
 
 /// Largest number of active features of an example.
@@ -186,6 +186,7 @@ pub struct KernelWinnow {
     threshold: Threshold,
     n: usize,
     max_active: u64,
+    max_literals: Option<u64>,
     /// The examples with active features in the order of their first mistakes, with promotions minus demotions.
     support: Vec<(Vec<usize>, i32)>,
 }
@@ -197,15 +198,18 @@ impl KernelWinnow {
         if max_active > ACTIVE_MAX {
             return Err(format!("params.max_active is above {ACTIVE_MAX}"));
         }
-        let two = BigUint::from(2_u32);
+        let max_literals = setup.params.get("max_literals").and_then(Value::as_u64);
         let default = match setup.active_max {
-            Some(active) => (two.pow(active.clamp(1, ACTIVE_MAX) as u32) - 1_u32) * 4_u32,
-            None => two.pow(setup.n as u32),
+            Some(active) => {
+                (conjunctions(active.clamp(1, ACTIVE_MAX), max_literals) - 1_u32) * 4_u32
+            }
+            None => conjunctions(setup.n as u64, max_literals),
         };
         Ok(Self {
             threshold: Threshold::new(setup, default)?,
             n: setup.n,
             max_active,
+            max_literals,
             support: Vec::new(),
         })
     }
@@ -235,7 +239,13 @@ impl KernelWinnow {
             }
         }
         let mut counts = BTreeMap::new();
-        for exponent in &exponents[1..] {
+        let most = self.max_literals.unwrap_or(u64::MAX);
+        let is_counted = |set: usize| (1..=most).contains(&set.count_ones().into());
+        for exponent in (0..)
+            .zip(&exponents)
+            .filter(|(set, _)| is_counted(*set))
+            .map(|(_, exponent)| exponent)
+        {
             *counts.entry(*exponent).or_insert(0) += 1;
         }
         Some(counts)
@@ -280,10 +290,14 @@ impl Learner for KernelWinnow {
                 example["count"] = json!(net.unsigned_abs());
                 example
             });
-        json!({
+        let mut hypothesis = json!({
             "kind": "kernel-winnow", "n": self.n, "alpha": self.threshold.alpha,
             "theta": self.threshold.theta, "max_active": self.max_active,
             "support": support.collect::<Vec<_>>(),
-        })
+        });
+        if let Some(most) = self.max_literals {
+            hypothesis["max_literals"] = json!(most);
+        }
+        hypothesis
     }
 }

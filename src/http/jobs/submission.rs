@@ -480,7 +480,7 @@ fn unfit(error: TaskError, at: &TaskPlace) -> Problem {
             let field = at.learner_parameter(&error.name, error.detail);
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
-        TaskError::Holdout { field, detail } => {
+        TaskError::Field { field, detail } => {
             Problem::at(Code::WRONG_DATA, at.field(field, detail))
         }
         TaskError::Unread(_) => Problem::new(Code::INTERNAL, summary),

@@ -1,25 +1,45 @@
-//! `GET /v1/models/{id}/explanation`: the heaviest terms of a model as JSON, as text or as a bar chart.
+//! `GET` and `POST /v1/models/{id}/explanation`: the heaviest terms of a model, or those that an example makes true, as
+//! JSON, as text or as a bar chart.
 
-use axum::extract::State;
+use std::ops::ControlFlow;
+
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::explanations::{
-    Explanation, ExplanationRequest, TERMS_MAX, WORDS_PER_SECOND, explain,
+    Explanation, ExplanationRequest, TERMS_MAX, WORDS_PER_SECOND, explain, explain_example,
 };
-use halfspace_core::learners::engine::run::StopFlag;
-use serde::Deserialize;
-use utoipa::IntoParams;
+use halfspace_core::learners::decision::Decision;
+use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, StopFlag};
+use halfspace_core::learners::predict::{for_each_decisions_until, unknown_features};
+use halfspace_formats::Parsed;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
+use crate::jobs::LoadedModel;
 use crate::records::ModelId;
+use crate::records::evaluation::score_value;
+use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::id::ModelKind;
+use crate::records::names::label_number;
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::computing::interrupted;
-use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
-use crate::http::extract::{Caller, PathId, Query, chosen};
-use crate::http::models::examples::{model_in_path, of_class};
+use crate::http::document::data_schema::Data;
+use crate::http::document::declared::{BODY, COMPUTED, EXAMPLES, IN_PATH, problems};
+use crate::http::extract::body::Effort;
+use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::data_options::{self, DataOptions, DataParameters};
+use crate::http::extract::work::ExamplesWork;
+use crate::http::extract::{Caller, PathId, Query, accepted, chosen, query_pairs};
+use crate::http::limits::Limits;
+use crate::http::models::examples::{
+    ExamplesUse, Origin, RequestExamples, check_n, examples, fit, model_in_path, of_class,
+    options_of,
+};
 use crate::http::problem::{Code, Problem};
 
 /// Terms of an answer unless the request gives their number.
@@ -42,15 +62,37 @@ pub struct ExplanationQuery {
     format: Option<String>,
 }
 
-impl ExplanationQuery {
-    fn top(&self) -> Result<usize, Problem> {
-        let top = self.top.unwrap_or(TERMS_DEFAULT) as usize;
-        if !(1..=TERMS_MAX).contains(&top) {
-            let detail = format!("{top} is not from 1 to {TERMS_MAX}");
-            return Err(Problem::parameter(Code::INVALID_PARAMETER, "top", detail));
-        }
-        Ok(top)
+/// The formats of an explanation.
+const MEDIA_TYPES: [&str; 3] = ["application/json", "text/plain", "image/svg+xml"];
+
+/// The number of terms that a request asks for.
+fn top_of(asked: Option<u32>) -> Result<usize, Problem> {
+    let top = asked.unwrap_or(TERMS_DEFAULT) as usize;
+    if !(1..=TERMS_MAX).contains(&top) {
+        let detail = format!("{top} is not from 1 to {TERMS_MAX}");
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, "top", detail));
     }
+    Ok(top)
+}
+
+/// The words of work within the time of an answer.
+fn words_max(limits: &Limits) -> u64 {
+    (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64
+}
+
+/// The answer in a format: the document, or the explanation in it as a text behind `head`, or as a picture.
+fn written(
+    media_type: &'static str,
+    document: impl Serialize + Send + Sync + 'static,
+    head: &str,
+    explanation: &Explanation,
+) -> Response {
+    let (content_type, text) = match media_type {
+        "text/plain" => ("text/plain; charset=utf-8", format!("{head}{explanation}")),
+        "image/svg+xml" => (media_type, explanation.to_svg()),
+        _ => return Json(document).into_response(),
+    };
+    ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 
 /// Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
@@ -76,9 +118,8 @@ pub async fn get_model_explanation(
     PathId(id): PathId<ModelKind>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let media_types = ["application/json", "text/plain", "image/svg+xml"];
-    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
-    let top = query.top()?;
+    let media_type = chosen(query.format.as_deref(), &headers, &MEDIA_TYPES)?;
+    let top = top_of(query.top)?;
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
@@ -89,19 +130,224 @@ pub async fn get_model_explanation(
         let request = ExplanationRequest {
             names: names.as_deref(),
             top,
-            words_max: (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64,
+            words_max: words_max(&limits),
         };
         let explained = memory.settled(|| explain(hypothesis, request, stop));
         let mut explanation = explained.map_err(|interrupt| interrupted(&limits, interrupt))?;
         if let (Some(class), None) = (class, model.predictor.one()) {
             explanation = explanation.of_member(class);
         }
-        let (content_type, text) = match media_type {
-            "text/plain" => ("text/plain; charset=utf-8", explanation.to_string()),
-            "image/svg+xml" => (media_type, explanation.to_svg()),
-            _ => return Ok(Json(explanation).into_response()),
-        };
-        Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+        let shown = explanation.clone();
+        Ok(written(media_type, explanation, "", &shown))
     };
     compute(&app, Some(permit), work).await
+}
+
+/// A decision and what it rests on.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct ExampleExplanation {
+    /// 1 or -1 of two classes; of more, the place of the predicted class among the classes of the model, from 0.
+    prediction: i64,
+    /// The name of the predicted class. Null if the labels of the training had no names.
+    predicted_class: Option<String>,
+    /// The exact score of the predicted class, as in a prediction.
+    #[schema(value_type = Option<NumberOrDecimal>)]
+    score: Value,
+    /// How many active features of the example the model has never seen. They are none of the terms.
+    unseen: u32,
+    #[serde(flatten)]
+    explanation: Explanation,
+}
+
+impl ExampleExplanation {
+    /// The decision in words.
+    fn head(&self) -> String {
+        let class = match &self.predicted_class {
+            Some(class) => class.clone(),
+            None => self.prediction.to_string(),
+        };
+        let score = match &self.score {
+            Value::String(score) => score.clone(),
+            score => score.to_string(),
+        };
+        let unseen = match self.unseen {
+            0 => String::new(),
+            1 => " One active feature is unknown to the model.".to_owned(),
+            count => format!(" {count} active features are unknown to the model."),
+        };
+        format!("Predicted: {class}, with the score {score}.{unseen}\n\n")
+    }
+}
+
+/// The parameters of the explanation of an example beside the options of data.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "the fields describe parameters that ExampleQuery reads"
+)]
+pub struct ExampleParameters {
+    /// Terms to show.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    top: Option<u32>,
+    /// The class whose hypothesis to explain, if the model tells more than two apart; the predicted one when absent.
+    class: Option<String>,
+}
+
+/// The query of the explanation of an example.
+struct ExampleQuery {
+    data: DataOptions,
+    top: Option<u32>,
+    class: Option<String>,
+}
+
+impl ExampleQuery {
+    /// Separates the parameters of the explanation from the options of data.
+    ///
+    /// # Errors
+    /// An unknown parameter, or an invalid value.
+    fn read(query: Option<&str>, data: DataOptions) -> Result<Self, Problem> {
+        let mut read = Self {
+            data,
+            top: None,
+            class: None,
+        };
+        for (name, text) in query_pairs(query)? {
+            match name.as_str() {
+                "top" => {
+                    let detail = || format!("{text:?} is no whole number");
+                    let top = text.parse();
+                    read.top = Some(top.map_err(|_| {
+                        Problem::parameter(Code::INVALID_PARAMETER, "top", detail())
+                    })?);
+                }
+                "class" => read.class = Some(text),
+                _ if read.data.parameter(&name, &text)? => {}
+                _ => return Err(data_options::unknown(&name, &["top", "class"])),
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Explains the decision on one example: the terms that are true for it, with their exact weights.
+///
+/// Of a text the terms are its names, those with the largest weights first; where names have values, those with the
+/// largest products of weight and value. A kernel gives the heaviest conjunctions of the names of the example. Models
+/// for which an absent feature counts as much as a present one have no such terms, and you get 422.
+#[utoipa::path(post, path = "/v1/models/{id}/explanation", tag = "models",
+    params(("id" = ModelId, Path, description = "The model"), DataParameters, ExampleParameters,
+        ("Accept" = Option<String>, Header,
+            description = "`application/json`, `text/plain` or `image/svg+xml`")),
+    request_body(
+        content((Data = "application/json"), (Octets = "*/*")),
+        description = "One example. A label is ignored"),
+    responses((status = 200, description = "The explanation",
+        content((ExampleExplanation = "application/json"), (String = "text/plain"),
+            (String = "image/svg+xml")))),
+    extensions(("x-problems" = json!(problems(&[
+        IN_PATH, BODY, EXAMPLES, COMPUTED, &[Code::NOT_ACCEPTABLE, Code::INEXPRESSIBLE]])))))]
+pub async fn explain_model_example(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<ModelKind>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let model = model_in_path(&app, &owner, id).await?;
+    let body = DataBody::new(&app, request)?;
+    let format = body.format;
+    let media_type = accepted(&body.parts.headers, &MEDIA_TYPES)?;
+    let data = options_of(&model, format, ExamplesUse::Predict, &body.limits);
+    let query = ExampleQuery::read(body.parts.uri.query(), data)?;
+    let top = top_of(query.top)?;
+    let options = query.data.resolve(&app, &owner).await?;
+    let n = model.predictor.n();
+    check_n(&options, n, &model.names, "model")?;
+    // A part of the hypothesis is copied, and an example is decided.
+    let words_each = model.predictor.words_of_work().saturating_add(n as u64);
+    let effort = Effort::Brief(ExamplesWork {
+        words_each,
+        ..ExamplesWork::reading(format, Some(n))
+    });
+    let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
+    let (limits, stop) = (app.limits.clone(), cancel_on_drop.flag());
+    let read = body.read(&app, effort, move |reader| {
+        let read = halfspace_formats::read(format, reader, &options)?;
+        match examples(read, ExamplesUse::Predict)? {
+            RequestExamples::Sent(parsed, _) if parsed.data.examples() == 1 => {
+                let found = explained(
+                    &model,
+                    &parsed,
+                    query.class.as_deref(),
+                    top,
+                    (&limits, &stop),
+                )?;
+                let shown = found.explanation.clone();
+                let head = found.head();
+                Ok(written(media_type, found, &head, &shown))
+            }
+            RequestExamples::Sent(..) | RequestExamples::Stored(..) => Err(Problem::new(
+                Code::WRONG_DATA,
+                "An explanation is of one example; send one.",
+            )),
+        }
+    });
+    read.await
+}
+
+fn explained(
+    model: &LoadedModel,
+    parsed: &Parsed,
+    class: Option<&str>,
+    top: usize,
+    (limits, stop): (&Limits, &StopFlag),
+) -> Result<ExampleExplanation, Problem> {
+    let data = fit(model, parsed, Origin::Whole)?;
+    let predictor = &model.predictor;
+    let mut decisions: Vec<Decision> = Vec::new();
+    for_each_decisions_until(predictor, &data, parsed.zero_bit_value, stop, |own| {
+        decisions.extend_from_slice(own);
+        ControlFlow::Continue(())
+    });
+    let unseen = unknown_features(&*data, predictor.n(), stop);
+    let unseen = unseen.map_err(|interrupt| interrupted(limits, interrupt))?;
+    let Some(decision) = decisions.pop() else {
+        return Err(interrupted(
+            limits,
+            stop.raised().unwrap_or(Interrupt::TimeLimit),
+        ));
+    };
+    let classes = model.names.class_names();
+    let predicted_class = classes
+        .as_ref()
+        .map(|names| names[decision.class as usize].clone());
+    let class = match predictor.one() {
+        Some(_) => None,
+        None => class.or(predicted_class.as_deref()),
+    };
+    let names = model.names.feature_list();
+    let request = ExplanationRequest {
+        names: names.as_deref(),
+        top,
+        words_max: words_max(limits),
+    };
+    let explanation = explain_example(of_class(model, class)?, &data, request, stop);
+    let explanation = explanation.map_err(|interrupt| interrupted(limits, interrupt))?;
+    let mut explanation = explanation.ok_or_else(|| {
+        Problem::new(
+            Code::INEXPRESSIBLE,
+            "For this model an absent feature counts as much as a present one, so the features of an example alone \
+             explain nothing. GET /v1/models/{id}/explanation has the heaviest terms of the model.",
+        )
+    })?;
+    if let Some(class) = class {
+        explanation = explanation.of_member(class);
+    }
+    Ok(ExampleExplanation {
+        prediction: label_number(decision.class, predictor.classes()),
+        predicted_class,
+        score: score_value(&decision.score),
+        unseen: unseen.first().copied().unwrap_or(0),
+        explanation,
+    })
 }

@@ -14,7 +14,7 @@ use crate::jobs::{INLINE_HYPOTHESIS_BYTES_MAX, hypothesis_to_write, is_shown_inl
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::names::VocabularyKind;
 use crate::records::session::SessionRecord;
-use crate::records::train::{StopSpec, TerminationDocument};
+use crate::records::train::{BoundDocument, StopSpec, TerminationDocument};
 use crate::records::{Model, ModelId, Names, SessionId, Timestamp};
 
 /// A session in a list.
@@ -97,6 +97,11 @@ pub struct SessionAnswer {
     pub updates: u64,
     /// Consistent examples since the last mistake.
     pub run_length: u64,
+    /// Bound of a theorem on the mistakes, as far as it follows from the counts. The session keeps no examples, so the
+    /// bound has no verdict.
+    pub bound: Option<BoundDocument>,
+    /// Reason why there is no bound.
+    pub bound_detail: Option<String>,
     /// Confidence rule that can end the session, also one that the learner follows by default. Null if no confidence
     /// ends the session.
     pub stop_rule: Option<SessionStopRule>,
@@ -171,6 +176,7 @@ impl From<Model> for SavedModel {
 pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
     let (counts, spec) = (session.counts(), record.spec.clone());
     let (hypothesis, features) = hypothesis(&spec.names, session).unzip();
+    let bound = session.bound();
     SessionAnswer {
         id: record.id,
         learner: SessionLearner {
@@ -194,6 +200,8 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         mistakes: counts.mistakes,
         updates: counts.updates,
         run_length: session.run_length(),
+        bound: bound.as_ref().ok().map(BoundDocument::from),
+        bound_detail: bound.err().map(Into::into),
         stop_rule: session.watch().map(|watch| SessionStopRule {
             rule: watch.rule().name(),
             confidence: watch.confidence_asked(),

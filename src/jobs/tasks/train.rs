@@ -15,6 +15,7 @@ use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::pruning::Pruning;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits};
@@ -120,6 +121,12 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         trace: spec.trace,
         holdout: spec.holdout.map(|share| HeldOut::Share(share.get())),
         stratify: spec.stratify,
+        pruning: Pruning {
+            minimum_count: spec
+                .minimum_count
+                .map(|count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
+            discard: spec.discard.map(|share| share.get()),
+        },
         multiclass: spec.multiclass.unwrap_or_default(),
         open: spec.classes == Some(StatedClasses::Open),
         ..Task::of(entry, seed)
@@ -377,13 +384,25 @@ impl Train {
         )))
     }
 
-    /// The names of the features. Those of a vocabulary come with the examples, unless a model has some too.
-    fn features(&self) -> Option<Vec<String>> {
+    /// The names of the features that a model has. Those of a vocabulary come with the examples, unless a model has
+    /// some too.
+    fn features(&self, outcome: &RunOutcome) -> Option<Vec<String>> {
         let of_data = || {
             let names = self.data.vocabulary(&self.names).ok().flatten()?;
             Some(names.names().map(str::to_owned).collect())
         };
-        self.names.feature_list().or_else(of_data)
+        let all: Vec<String> = self.names.feature_list().or_else(of_data)?;
+        let Some(kept) = &outcome.features else {
+            return Some(all);
+        };
+        let is_kept = |(at, _): &(u32, String)| kept.binary_search(at).is_ok();
+        Some(
+            (0..)
+                .zip(all)
+                .filter(is_kept)
+                .map(|(_, name)| name)
+                .collect(),
+        )
     }
 
     fn planned_seconds(&self) -> Option<f64> {
@@ -450,7 +469,7 @@ impl Train {
             held_out,
             learnt_from,
             warm_start: self.warm_start,
-            features: self.features(),
+            features: self.features(outcome),
             vocabulary: self.names.vocabulary_kind(),
             first_index: self.names.first_index(),
             classes: self.names.class_names(),

@@ -240,6 +240,17 @@ class Model:
         """The `top` terms with the largest weights. A model of several classes has weights for each, so name one."""
         return self.client.get_model_explanation(self.id, top=top, class_=class_)
 
+    def explain_example(self, x: Any, top: int | None = None, class_: str | None = None, **options: Any) -> types.ExampleExplanation:
+        """The decision on one example, and the `top` of its terms with the largest weights.
+
+        `x` is a row, such as `{"text": "win a prize"}` or a list of names. With several classes the terms are those of
+        the predicted one, or of `class_`. `options` are the parameters of tables.
+        """
+        X, options = listed([x]), {**options, "top": top, "class": class_}
+        if is_texts(X) and self.reads_names:
+            options["vocabulary"] = "open"
+        return self.client.explain_model_example(self.id, content(X, **options))
+
     def evaluate(self, X: Any, y: Any = None, **options: Any) -> types.EvaluateResult:
         """The errors on labelled examples.
 

@@ -376,12 +376,17 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._read(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse))
 
     def _predictions(self, X: Any, **options: Any) -> Predictions:
-        client, options = _client(), {**options, **self._reading(X)}
+        options = {**options, **self._reading(X)}
         try:
-            return Model(client, _sent(client.address, self.model_)).predictions(X, **options)
+            return self._model().predictions(X, **options)
         except NotFound:
             # Somebody has deleted the model on the service.
-            return client.send_model(self.model_).predictions(X, **options)
+            return _client().send_model(self.model_).predictions(X, **options)
+
+    def _model(self) -> Model:
+        """The model on the service."""
+        client = _client()
+        return Model(client, _sent(client.address, self.model_))
 
     def _codes(self, found: Predictions) -> Any:
         """The places of the predicted classes in `classes_`."""

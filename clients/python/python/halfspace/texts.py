@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .errors import DataError
-from .sklearn import _OnLine
+from .sklearn import _File, _OnLine
 
 LEARNERS = ("averaged-perceptron", "perceptron", "winnow")
 
@@ -27,6 +29,9 @@ class TextNetwork(_OnLine):
     the conjunctions of two names. Within the `thickness`, correct examples are learnt from too; that of Winnow is a
     share of its threshold.
 
+    `fit` leaves names out of the model as SNoW does: those that fewer than `minimum_count` texts have, and in the end
+    the share `discard` of the names, those with the smallest weights.
+
     `partial_fit` with Winnow needs `active`, the most names of a text.
     """
 
@@ -38,11 +43,13 @@ class TextNetwork(_OnLine):
         self, *,
         learner: str = "averaged-perceptron", words: str | None = None, characters: str | None = None,
         window: int | None = None, lower_case: bool = True, occurrences: str = "presence", conjunctions: int = 1,
-        thickness: float = 0, active: int | None = None, max_passes: int | None = 10, random_state: Any = None,
+        thickness: float = 0, minimum_count: int | None = None, discard: float | None = None, active: int | None = None,
+        max_passes: int | None = 10, random_state: Any = None,
     ) -> None:
         self.learner, self.words, self.characters, self.window = learner, words, characters, window
         self.lower_case, self.occurrences, self.conjunctions = lower_case, occurrences, conjunctions
-        self.thickness, self.active, self.max_passes, self.random_state = thickness, active, max_passes, random_state
+        self.thickness, self.minimum_count, self.discard = thickness, minimum_count, discard
+        self.active, self.max_passes, self.random_state = active, max_passes, random_state
 
     @property
     def _learner(self) -> str:  # type: ignore[override]
@@ -75,6 +82,8 @@ class TextNetwork(_OnLine):
         return X, {**reading, **self._options()}
 
     def _session_body(self, X: Any) -> dict[str, Any]:
+        if self.minimum_count is not None or self.discard is not None:
+            raise ValueError("partial_fit keeps every name; leave minimum_count and discard out, or call fit")
         options = self._options().items()
         extraction = {name: lengths(value) if name in ("words", "characters") else value for name, value in options}
         values = "real" if self.occurrences == "counts" else "boolean"
@@ -84,6 +93,20 @@ class TextNetwork(_OnLine):
                 raise ValueError("partial_fit with winnow needs active, the most names of a text")
             body["active"] = self.active
         return body
+
+    def explain(self, text: str, count: int = 10, label: Any = None) -> list[tuple[str, float | str]]:
+        """The names of a text with the largest weights for the class `label`, or for the predicted one, largest first.
+
+        A weight of Winnow is a power, such as "2^5". Of two classes, a negative weight speaks for the first one.
+        """
+        check_is_fitted(self, "model_")
+        names = msgspec.json.decode(self.model_, type=_File).classes or []
+        classes = self.classes_.tolist()
+        if label is not None and label not in classes:
+            raise ValueError(f"label is {label!r}; the classes are {', '.join(map(str, classes))}")
+        asked = None if label is None or len(classes) == 2 else names[self.order_.tolist().index(classes.index(label))]
+        found = self._model().explain_example({"text": text}, top=count, class_=asked)
+        return [(" and ".join(literal.name for literal in term.literals), term.weight) for term in found.terms]
 
     def heaviest(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """The names with the largest weights of each class, largest first.

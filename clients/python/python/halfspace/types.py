@@ -1161,6 +1161,37 @@ class ExampleAnswers(Struct, kw_only=True, omit_defaults=True):
     answers: list[ExampleAnswer]
 
 
+class ExampleExplanation(Struct, kw_only=True, omit_defaults=True):
+    """A decision and what it rests on."""
+
+    bias: TermWeight | None = None
+
+    detail: str | None = None
+    """Why conjunctions of more literals or the share are missing."""
+
+    max_literals: int | None = None
+    """The most literals of the compared conjunctions; null if the terms are features."""
+
+    rule: str
+    """The decision rule in words."""
+
+    share: ExplanationShare | None = None
+
+    terms: list[ExplanationTerm]
+    """The heaviest terms."""
+
+    predicted_class: str | None = None
+    """The name of the predicted class. Null if the labels of the training had no names."""
+
+    prediction: int
+    """1 or -1 of two classes; of more, the place of the predicted class among the classes of the model, from 0."""
+
+    score: NumberOrDecimal | None = None
+
+    unseen: int
+    """How many active features of the example the model has never seen. They are none of the terms."""
+
+
 class ExampleItem(Struct, kw_only=True, omit_defaults=True):
     """An example."""
 
@@ -1276,6 +1307,11 @@ class ExplanationTerm(Struct, kw_only=True, omit_defaults=True):
     uses: int | None = None
     """Updates of the training that changed the weight: the support vectors that satisfy the conjunction. Null if the
     hypothesis does not keep them.
+    """
+
+    value: float | None = None
+    """Value of the feature in the explained example, which multiplies the weight. Null for a model, and for examples
+    without values.
     """
 
     weight: TermWeight
@@ -1468,8 +1504,8 @@ class GridRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains over the product of lists of values. Each training is a part of the job."""
 
     over: dict[str, Any]
-    """Lists of values for fields of the training. The fields are `seed`, `holdout`, `stratify`, `multiclass`,
-    `learner.name`, and dotted names below `learner.params` and `stop`.
+    """Lists of values for fields of the training. The fields are `seed`, `holdout`, `stratify`, `minimum_count`,
+    `discard`, `multiclass`, `learner.name`, and dotted names below `learner.params` and `stop`.
     """
 
     train: TrainRequest
@@ -1897,7 +1933,7 @@ class KernelPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_fiel
 class KernelWinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="kernel-winnow"):
     """Prediction +1 iff the weights of the satisfied conjunctions add up to at least theta.
 
-    The sum is over all nonempty monotone conjunctions that the example satisfies. The weight of a conjunction is
+    The sum is over the nonempty monotone conjunctions that the example satisfies. The weight of a conjunction is
     alpha^(p - d). The number p counts the promotions on examples that satisfy the conjunction, and d counts the
     demotions.
     """
@@ -1910,6 +1946,9 @@ class KernelWinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field
     max_active: int
     """The largest number of active features of an example."""
 
+    max_literals: int | None = None
+    """The largest number of features in a conjunction; absent for any number."""
+
     n: int
     """Number of features."""
 
@@ -1918,6 +1957,11 @@ class KernelWinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field
 
     theta: str
     """The threshold as a plain decimal."""
+
+    unseen_weight: int | None = None
+    """The weight of a conjunction with a name that the model does not list: 1 when absent, and 0 if the training left
+    names out.
+    """
 
 
 class KernelWinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="kernel-winnow"):
@@ -3941,6 +3985,11 @@ class Session(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
+    bound: BoundDocument | None = None
+
+    bound_detail: str | None = None
+    """Reason why there is no bound."""
+
     classes: list[str] | None = None
     """Names of the classes in the order of their hypotheses. Null if they have no names. Of open classes, those whose
     examples have come.
@@ -4477,6 +4526,12 @@ class TrainRequest(Struct, kw_only=True, omit_defaults=True):
 
     data: Data
 
+    discard: float | None = None
+    """Share of the names, between 0 and 1, that the model drops in the end: those whose weights have the smallest
+    magnitudes. With more than two classes, the largest weight of a name over all classes counts. The result states
+    no more than with `minimum_count`.
+    """
+
     holdout: float | None = None
     """Share of the examples that the learner does not see, between 0 and 1. The seed selects a random subset of this
     share, rounded to whole examples. In the end the service counts the errors of the hypothesis on this subset. If
@@ -4485,6 +4540,8 @@ class TrainRequest(Struct, kw_only=True, omit_defaults=True):
     """
 
     learner: LearnerSpec
+
+    minimum_count: Positive | None = None
 
     multiclass: Multiclass | None = None
 
@@ -4699,6 +4756,9 @@ class WinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind
 
     theta: str
     """The threshold as a plain decimal."""
+
+    unseen_weight: int | None = None
+    """The weight of a name that the model does not list: 1 when absent, and 0 if the training left names out."""
 
 
 class WinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="winnow"):

@@ -53,6 +53,9 @@ pub struct Term {
     /// The literals of the conjunction. The empty conjunction is always true.
     pub(super) literals: Vec<Literal>,
     pub(super) weight: TermWeight,
+    /// Value of the feature in the explained example, which multiplies the weight. Null for a model, and for examples
+    /// without values.
+    pub(super) value: Option<f64>,
     /// Updates of the training that changed the weight: the support vectors that satisfy the conjunction. Null
     /// if the hypothesis does not keep them.
     pub(super) uses: Option<u64>,
@@ -154,6 +157,39 @@ impl Explanation {
         let rule = self.rule.replacen(RULE_BEGIN, &begin, 1);
         Self {
             rule: format!("{rule} The prediction is the class with the largest sum."),
+            ..self
+        }
+    }
+
+    /// The explanation of an example that has these features, which are all that the hypothesis knows. With values, the
+    /// terms stand in the order of their products.
+    #[must_use]
+    pub(super) fn of_example(
+        mut self,
+        features: &[u32],
+        values: Option<&[f64]>,
+        top: usize,
+    ) -> Self {
+        for term in &mut self.terms {
+            for literal in &mut term.literals {
+                let place = literal.feature - 1;
+                term.value = values.map(|values| values[place]);
+                literal.feature = features.get(place).map_or(1, |&id| id as usize + 1);
+            }
+        }
+        let size = |term: &Term| term.weight.length().abs() * term.value.map_or(1.0, f64::abs);
+        if values.is_some() {
+            self.terms
+                .sort_by(|one, next| size(next).total_cmp(&size(one)));
+            self.terms.truncate(top);
+        }
+        if features.is_empty() {
+            // The one feature of the hypothesis is none of the example.
+            self.terms.retain(|term| term.literals.is_empty());
+        }
+        // The share would be one of the terms of the example.
+        Self {
+            share: None,
             ..self
         }
     }

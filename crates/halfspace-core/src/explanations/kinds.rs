@@ -52,6 +52,7 @@ fn of_feature(literal: Literal, weight: TermWeight) -> Term {
     Term {
         literals: vec![literal],
         weight,
+        value: None,
         uses: None,
     }
 }
@@ -206,14 +207,23 @@ pub fn kernel_winnow(
     let limits = SearchLimits {
         top: request.top,
         rank: Rank::Value,
-        sizes: (1, LITERALS_MAX.min(weights.n())),
+        sizes: (
+            1,
+            LITERALS_MAX
+                .min(weights.n())
+                .min(weights.max_literals().unwrap_or(u64::MAX) as usize),
+        ),
         words_max: request.words_max,
         stop,
     };
     let found = heaviest(&vectors, limits)?;
+    let of_features = match weights.max_literals() {
+        None => "features".to_owned(),
+        Some(most) => format!("at most {most} features"),
+    };
     let rule = format!(
         "The prediction is 1 if the weights of the true conjunctions add up to at least {}. The sum is \
-         over all conjunctions of features. A conjunction that no learnt example satisfies has the weight \
+         over all conjunctions of {of_features}. A conjunction that no learnt example satisfies has the weight \
          1. The terms are the promoted conjunctions.",
         weights.theta()
     );
@@ -315,6 +325,7 @@ fn terms(
     let terms = found.conjunctions.iter().map(|found| Term {
         literals: found.literals.iter().map(literal).collect(),
         weight: weight(found.sums.weight()),
+        value: None,
         uses: Some(found.sums.positive + found.sums.negative),
     });
     terms.collect()

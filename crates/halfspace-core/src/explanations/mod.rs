@@ -21,6 +21,7 @@ mod text;
 
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::data::{Data, Features};
 
 pub use conjunctions::LITERALS_MAX;
 pub use explanation::{
@@ -46,6 +47,73 @@ pub fn explain(
         Hypothesis::Kernel(expansion) => kinds::kernel(expansion, request, stop),
         Hypothesis::Bounded(weights) => Ok(kinds::bounded(weights, request)),
     }
+}
+
+/// Explains a decision on one example: the heaviest of the terms that are true for it, or with values those that add
+/// most. The names of the request are those of all features. None if an absent feature counts too, so that the terms of
+/// the example alone explain nothing.
+///
+/// # Errors
+/// The interrupt that stopped the work.
+///
+/// # Panics
+/// Panics if there is no example.
+pub fn explain_example(
+    hypothesis: &Hypothesis,
+    example: &Data,
+    request: ExplanationRequest<'_>,
+    stop: &StopFlag,
+) -> Result<Option<Explanation>, Interrupt> {
+    let (n, top) = (hypothesis.n(), request.top);
+    let entries: Vec<(u32, Option<f64>)> = match example.features() {
+        Features::Sparse(rows) => {
+            let (row, is_real) = (rows.row(0), rows.is_real());
+            let value = |value| Some(value).filter(|_| is_real);
+            row.entries()
+                .map(|(id, own)| (id as u32, value(own)))
+                .collect()
+        }
+        Features::Boolean(rows) => {
+            let row = rows.row(0);
+            let ones = (0..rows.n()).filter(|&id| row.get(id));
+            ones.map(|id| (id as u32, None)).collect()
+        }
+        Features::Real(rows) => {
+            let values = (0..).zip(&rows.values()[..rows.n()]);
+            let own = values.filter(|(_, value)| **value != 0.0);
+            own.map(|(id, value)| (id, Some(*value))).collect()
+        }
+    };
+    let known: Vec<_> = entries
+        .into_iter()
+        .take_while(|(id, _)| (*id as usize) < n)
+        .collect();
+    let features: Vec<u32> = known.iter().map(|(id, _)| *id).collect();
+    let Some(own) = hypothesis.only(&features) else {
+        return Ok(None);
+    };
+    let names = request.names.map(|names| {
+        let names = features.iter().filter_map(|&id| names.get(id as usize));
+        names.cloned().collect::<Vec<_>>()
+    });
+    let values: Option<Vec<f64>> = known.iter().map(|(_, value)| *value).collect();
+    let values = values.filter(|values| !values.is_empty());
+    let request = ExplanationRequest {
+        names: names.as_deref(),
+        // Values change the order.
+        top: if values.is_some() {
+            features.len()
+        } else {
+            request.top
+        },
+        ..request
+    };
+    let explanation = explain(&own, request, stop)?;
+    Ok(Some(explanation.of_example(
+        &features,
+        values.as_deref(),
+        top,
+    )))
 }
 
 #[cfg(test)]

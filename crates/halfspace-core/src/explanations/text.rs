@@ -29,7 +29,7 @@ impl fmt::Display for TermWeight {
 
 impl TermWeight {
     /// The length of the bar: the number, or the exponent of the power.
-    fn length(&self) -> f64 {
+    pub(super) fn length(&self) -> f64 {
         match self {
             Self::Number(number) => number.as_f64().unwrap_or_default(),
             Self::Power(power) => power.exponent as f64,

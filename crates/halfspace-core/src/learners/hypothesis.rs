@@ -69,6 +69,49 @@ impl Hypothesis {
         }
     }
 
+    /// The same hypothesis over these of its features alone, which ascend, at their places. Without any, it is over one
+    /// feature of the first weight. None as for [`Self::renumbered`].
+    pub fn only(&self, features: &[u32]) -> Option<Self> {
+        let (kept, n) = (features.len() as u32, self.n());
+        let mut others = kept..;
+        let mut chosen = (0..).zip(features).peekable();
+        let place = |feature: u32| match chosen.next_if(|(_, next)| **next == feature) {
+            Some((place, _)) => place,
+            None => others.next().expect("no more than features"),
+        };
+        let chosen_first: Vec<u32> = (0..n as u32).map(place).collect();
+        let ordered = self.renumbered(&chosen_first, n)?;
+        let own: Vec<u32> = (0..kept).collect();
+        ordered.renumbered(&own, features.len().max(1))
+    }
+
+    /// The same hypothesis, for which a feature that it does not know counts nothing.
+    #[must_use]
+    pub fn closed(self) -> Self {
+        match self {
+            Self::Winnow(weights) => Self::Winnow(weights.closed(true)),
+            Self::KernelWinnow(weights) => Self::KernelWinnow(weights.closed(true)),
+            // The first weight of these is 0.
+            other => other,
+        }
+    }
+
+    /// A number per feature that grows with the magnitude of its weight. None if there are no weights per feature.
+    pub fn magnitudes(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Linear(weights) => {
+                let (numbers, _) = weights.numbers();
+                Some(numbers.into_iter().map(f64::abs).collect())
+            }
+            Self::Winnow(weights) => {
+                Some(weights.exponents().iter().copied().map(f64::from).collect())
+            }
+            Self::BinaryWeights(_) | Self::KernelWinnow(_) | Self::Kernel(_) | Self::Bounded(_) => {
+                None
+            }
+        }
+    }
+
     /// Approximate number of words of work per decision.
     pub fn words_of_work(&self) -> u64 {
         match self {
@@ -88,9 +131,12 @@ impl Hypothesis {
             (Self::Winnow(own), Self::Winnow(other)) => {
                 (own.base(), own.theta()) == (other.base(), other.theta())
                     && own.has_complements() == other.has_complements()
+                    && own.is_closed() == other.is_closed()
             }
             (Self::KernelWinnow(own), Self::KernelWinnow(other)) => {
                 (own.base(), own.theta()) == (other.base(), other.theta())
+                    && own.max_literals() == other.max_literals()
+                    && own.is_closed() == other.is_closed()
             }
             (Self::Kernel(own), Self::Kernel(other)) => own.kernel() == other.kernel(),
             (Self::Bounded(own), Self::Bounded(other)) => {
@@ -156,7 +202,11 @@ impl Hypothesis {
     /// Whether a feature counts that the hypothesis does not know. The first weight of such a feature is 1 where
     /// updates multiply weights. Elsewhere it is 0, so the feature is left out.
     pub fn counts_unknown(&self) -> bool {
-        matches!(self, Self::Winnow(_) | Self::KernelWinnow(_))
+        match self {
+            Self::Winnow(weights) => !weights.is_closed(),
+            Self::KernelWinnow(weights) => !weights.is_closed(),
+            Self::BinaryWeights(_) | Self::Linear(_) | Self::Kernel(_) | Self::Bounded(_) => false,
+        }
     }
 
     /// Checks that all examples can be decided in bounded time, if they have the right number of features. The inner

@@ -102,6 +102,28 @@ impl Predictor {
         }
     }
 
+    /// See [`Hypothesis::only`].
+    pub fn only(&self, features: &[u32]) -> Option<Self> {
+        match self {
+            Self::One(hypothesis) => hypothesis.only(features).map(Self::One),
+            Self::Committee(members) => {
+                let members = members.iter().map(|member| member.only(features));
+                members.collect::<Option<_>>().map(Self::Committee)
+            }
+        }
+    }
+
+    /// See [`Hypothesis::closed`].
+    #[must_use]
+    pub fn closed(self) -> Self {
+        match self {
+            Self::One(hypothesis) => Self::One(hypothesis.closed()),
+            Self::Committee(members) => {
+                Self::Committee(members.into_iter().map(Hypothesis::closed).collect())
+            }
+        }
+    }
+
     /// Approximate number of words of work per decision.
     pub fn words_of_work(&self) -> u64 {
         self.members().iter().map(Hypothesis::words_of_work).sum()

@@ -26,6 +26,7 @@ use crate::stored::header::RowsKind;
 use crate::stored::layout::stored_bytes;
 use crate::stored::sparse_blocks;
 use crate::stored::spool::Spool;
+use crate::texts::Occurrences;
 
 /// Why a reader of Boolean examples refuses a name with another value than 1.
 pub const NAMES_WITHOUT_VALUES: &str = "Each name counts as 1 in Boolean examples, but a name has another value. Leave \
@@ -162,6 +163,9 @@ impl SparseBuilder {
         are_stated: bool,
         texts: TextRules,
     ) -> Result<Self, Fault> {
+        // Counts are numbers, even if each happens to be 1.
+        let counts = texts.extraction.occurrences == Occurrences::Counts;
+        let kind = kind.or(counts.then_some(RowsKind::Real));
         Ok(Self {
             names: Some(NamedRow::new(limits.names_max, are_stated, texts)),
             n_max: limits.names_max,

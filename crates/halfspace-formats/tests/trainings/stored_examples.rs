@@ -334,13 +334,13 @@ fn holdout_of_generated_examples_is_that_of_stored_ones() {
     };
     let refused = check(&ending, Input::Generated(&endless), 1 << 20);
     assert!(
-        matches!(refused, Err(TaskError::Holdout { .. })),
+        matches!(refused, Err(TaskError::Field { .. })),
         "{refused:?}"
     );
     let one = plan(Some(1), Sampling::Uniform);
     let refused = check(&task, Input::Generated(&one), 1 << 20);
     assert!(
-        matches!(refused, Err(TaskError::Holdout { .. })),
+        matches!(refused, Err(TaskError::Field { .. })),
         "{refused:?}"
     );
 }

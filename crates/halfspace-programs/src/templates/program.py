@@ -45,7 +45,7 @@ def score(ones, support):
 
 def scores(x):
     """Returns the powers of all monomials that are true, minus the threshold."""
-    active = [j for j, value in x if value]
+    active = [j for j, value in x if value and j < KNOWN]
     if len(active) > ACTIVE_MAX:
         raise ValueError(f"{len(active)} features are 1, and the model takes {ACTIVE_MAX}")
     return [score(active, support) for support in SUPPORTS]
@@ -61,7 +61,7 @@ def score(active, support):
             if not subset >> at & 1:
                 cube[subset] += cube[subset | 1 << at]
     counts = {}
-    for exponent in cube[1:]:
+    for exponent in (cube[subset] for subset in range(1, len(cube)) if subset.bit_count() <= LITERALS_MAX):
         counts[exponent] = counts.get(exponent, 0) + 1
     return sum(count * BASE**exponent for exponent, count in counts.items()) - THETA
 @@ real

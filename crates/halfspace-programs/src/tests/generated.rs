@@ -493,7 +493,7 @@ fn kind(predictor: &Predictor) -> String {
             format!("{:?} {}", own.reading(), own.bias().is_some()),
         ),
         Hypothesis::Winnow(own) => ("winnow", (own.exponents().len() / own.n()).to_string()),
-        Hypothesis::KernelWinnow(_) => ("monomials", String::new()),
+        Hypothesis::KernelWinnow(own) => ("monomials", format!("{:?}", own.max_literals())),
         Hypothesis::Kernel(own) => (
             "kernel",
             format!(

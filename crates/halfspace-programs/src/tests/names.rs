@@ -79,7 +79,7 @@ fn predicted(predictor: &Predictor, names: &Vocabulary, ndjson: &str) -> Vec<usi
     labels_of(predictor, &Parsed { data, ..parsed })
 }
 
-const NAMED_KINDS: [(&str, Make); 9] = [
+const NAMED_KINDS: [(&str, Make); 11] = [
     ("weights", |rng, n| {
         integers(rng, Reading::Unsigned, n, 9, Some(-2))
     }),
@@ -89,6 +89,11 @@ const NAMED_KINDS: [(&str, Make); 9] = [
     ("Winnow", |rng, n| {
         let exponents = exponents(rng, n, 3);
         Hypothesis::Winnow(WinnowWeights::new(base("2"), decimal("3.5"), n, exponents))
+    }),
+    ("closed Winnow", |rng, n| {
+        let exponents = exponents(rng, n, 3);
+        let weights = WinnowWeights::new(base("2"), decimal("3.5"), n, exponents);
+        Hypothesis::Winnow(weights.closed(true))
     }),
     ("Winnow beyond 64 bits", |rng, n| {
         let exponents = exponents(rng, n, 40);
@@ -101,16 +106,8 @@ const NAMED_KINDS: [(&str, Make); 9] = [
     }),
     ("conjunctions", |rng, n| few(rng, n, None)),
     ("two literals", |rng, n| few(rng, n, Some(2))),
-    ("monomials", |rng, n| {
-        let mut weights = KernelWinnowWeights::new(base("2"), decimal("6.5"), n, 14);
-        for _ in 0..12 {
-            let active = some(rng, n);
-            weights
-                .add(&active, rng.random_range(-2..=2))
-                .expect("room");
-        }
-        Hypothesis::KernelWinnow(weights)
-    }),
+    ("monomials", |rng, n| monomials(rng, n, false)),
+    ("closed monomials", |rng, n| monomials(rng, n, true)),
     ("real weights of bits", |rng, n| {
         let weights = RealWeights::new(Some(Reading::Unsigned), reals(rng, n), Some(0.1));
         Hypothesis::Linear(LinearWeights::Real(weights))
@@ -129,6 +126,19 @@ fn some(rng: &mut StdRng, n: usize) -> Vec<u32> {
     some.sort_unstable();
     some.dedup();
     some
+}
+
+/// The weights of monomials of few features.
+fn monomials(rng: &mut StdRng, n: usize, is_closed: bool) -> Hypothesis {
+    let weights = KernelWinnowWeights::new(base("2"), decimal("6.5"), n, 14);
+    let mut weights = weights.closed(is_closed);
+    for _ in 0..12 {
+        let active = some(rng, n);
+        weights
+            .add(&active, rng.random_range(-2..=2))
+            .expect("room");
+    }
+    Hypothesis::KernelWinnow(weights)
 }
 
 /// Monotone conjunctions of few features.

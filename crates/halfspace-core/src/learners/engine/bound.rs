@@ -137,6 +137,16 @@ pub struct MemberOutcome {
     pub bound: Option<Bound>,
 }
 
+impl MemberOutcome {
+    pub fn new(counts: &Counts, bound: Option<Bound>) -> Self {
+        Self {
+            mistakes: counts.mistakes,
+            updates: counts.updates,
+            bound,
+        }
+    }
+}
+
 /// A bound on a number of mistakes that was computed with a relative error below 2^-36. If a whole number is so near,
 /// it is the bound, because 45.99999999999999 in place of 46 would forbid the last mistake.
 pub fn on_whole_numbers(computed: f64) -> f64 {

@@ -3,10 +3,11 @@
 use crate::learners::engine::committee::Multiclass;
 use crate::learners::engine::holdout::HeldOut;
 use crate::learners::engine::input::{Input, TaskError};
+use crate::learners::engine::pruning::Pruning;
 use crate::learners::engine::rule::Order;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::Sampling;
-use crate::learners::engine::task::{Task, build, holdout, state_bytes, task_order};
+use crate::learners::engine::task::{Task, build, first_member, holdout, state_bytes, task_order};
 use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
 
 /// Checks everything that can be known before the run starts.
@@ -37,6 +38,7 @@ pub fn check_accepted(
     }
     build(task, input)?;
     check_open(task, input)?;
+    check_pruning(task, input)?;
     // The learner's own check comes last, because it may read all examples.
     match task.entry.check {
         Some(check) => check(&task.parameters, input),
@@ -51,7 +53,7 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if let Some(held_out) = task.holdout {
         let Some(examples) = input.examples() else {
             let detail = "a holdout needs limited data; set a count for the generated data";
-            return Err(TaskError::Holdout {
+            return Err(TaskError::Field {
                 field: "holdout",
                 detail: detail.to_owned(),
             });
@@ -71,7 +73,7 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
                 }
             };
             let field = "holdout";
-            return Err(TaskError::Holdout { field, detail });
+            return Err(TaskError::Field { field, detail });
         }
     }
     if task.holdout.is_some() || task_order(task, input) == Ok(Some(Order::Shuffled)) {
@@ -93,7 +95,7 @@ fn check_stratify(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         }
         Input::Sample { .. } => return Ok(()),
     };
-    Err(TaskError::Holdout {
+    Err(TaskError::Field {
         field: "stratify",
         detail: format!("{detail}, or leave stratify out"),
     })
@@ -113,6 +115,53 @@ fn check_open(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         _ => return Ok(()),
     };
     Err(TaskError::WrongData(wrong.to_owned()))
+}
+
+/// Checks that features can be left out: they have names, and each has a weight if the lightest are to go.
+fn check_pruning(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let Pruning {
+        minimum_count,
+        discard,
+    } = task.pruning;
+    let Some(field) = task.pruning.field() else {
+        return Ok(());
+    };
+    let is_claimed = task.confidence.is_some() || task.error.is_some();
+    let has_weights = || {
+        Some(
+            first_member(task, input)
+                .ok()?
+                .predictor()
+                .one()?
+                .magnitudes()?
+                .len(),
+        )
+    };
+    let (field, detail) = match minimum_count.is_some() {
+        _ if !task.names => (
+            field,
+            "only features with names can be left out; leave it out",
+        ),
+        _ if is_claimed => (
+            field,
+            "a run that leaves names out claims no confidence; leave one of both out",
+        ),
+        true if task_order(task, input)? == Some(Order::RandomMistake) => (
+            field,
+            "the names are counted in the order of the first pass, and order=random has none; set another order",
+        ),
+        true if task.start.is_some() => (
+            field,
+            "a run that starts from a model has names before it counted them; leave minimum_count or warm_start out",
+        ),
+        _ if discard.is_some() && has_weights().is_none() => (
+            "discard",
+            "the learner has no weight per name, so none is the lightest; leave discard out",
+        ),
+        _ => return Ok(()),
+    };
+    let detail = detail.to_owned();
+    Err(TaskError::Field { field, detail })
 }
 
 /// Checks that every row has a 32-bit number, as rows read out of order need.

@@ -176,6 +176,21 @@ impl Committee {
         })
     }
 
+    /// The rules of all classes with their own counts.
+    fn counted<'c>(&'c self, counts: &'c Counts) -> impl Iterator<Item = (&'c dyn Rule, Counts)> {
+        let own = self.members.iter();
+        let own = own.map(|own| (own.rule.as_ref() as &dyn Rule, own.mistakes, own.updates));
+        let all = own.chain(self.missing().map(|rule| (rule, 0, 0)));
+        all.map(|(rule, mistakes, updates)| {
+            let counts = Counts {
+                mistakes,
+                updates,
+                ..*counts
+            };
+            (rule, counts)
+        })
+    }
+
     /// The hypotheses of all classes.
     fn hypotheses(&self, of: impl Fn(&dyn Rule) -> Predictor) -> Predictor {
         let members = self.members.iter().map(|member| of(member.rule.as_ref()));
@@ -396,44 +411,49 @@ impl Rule for Committee {
         self.any().why_no_bound()
     }
 
+    fn bound_of_counts(&self, counts: &Counts) -> Result<Bound, &'static str> {
+        if self.multiclass == Multiclass::Joint {
+            return Err(
+                "only a run that converged has a separator, on which the joint bound rests",
+            );
+        }
+        let bound = |(rule, own): (&dyn Rule, Counts)| Ok((rule.bound_of_counts(&own)?, own));
+        let bounds: Result<Vec<_>, &'static str> = self.counted(counts).map(bound).collect();
+        let members = bounds?.into_iter();
+        let members = members.map(|(bound, own)| MemberOutcome::new(&own, Some(bound)));
+        let members: Vec<_> = members.collect();
+        let bound = Bound::of_members(&members, self.joining.is_some(), counts);
+        bound.ok_or("no class has an example yet")
+    }
+
     fn members(
         &self,
-        stream: &mut dyn Stream,
+        mut stream: Option<&mut (dyn Stream + '_)>,
         counts: &Counts,
         reason: Reason,
         run: &Run,
     ) -> Result<Vec<MemberOutcome>, Interrupt> {
-        let outcome = |(code, (rule, mistakes, updates)): (u32, (&dyn Rule, u64, u64))| {
-            let counts = Counts {
-                mistakes,
-                updates,
-                ..*counts
-            };
-            let mut seen = SeenByMember {
-                stream: &mut *stream,
-                code,
-            };
-            seen.rewind();
-            let bound = match self.multiclass {
-                Multiclass::OneVsRest => rule.bound(&mut seen, &counts, reason, run),
+        let outcome = |(code, (rule, counts)): (u32, (&dyn Rule, Counts))| {
+            let bound = match (self.multiclass, &mut stream) {
+                (Multiclass::OneVsRest, Some(stream)) => {
+                    let mut seen = SeenByMember {
+                        stream: &mut **stream,
+                        code,
+                    };
+                    seen.rewind();
+                    rule.bound(&mut seen, &counts, reason, run)
+                }
                 // A member that learns jointly has no bound of its own.
-                Multiclass::Joint => Ok(None),
+                (Multiclass::Joint, _) | (_, None) => Ok(None),
             };
             let bound = match bound {
                 // The counts are known without a bound.
                 Err(Interrupt::TimeLimit | Interrupt::Cancelled) => None,
                 bound => bound?,
             };
-            Ok(MemberOutcome {
-                mistakes,
-                updates,
-                bound,
-            })
+            Ok(MemberOutcome::new(&counts, bound))
         };
-        let members = self.members.iter();
-        let members = members.map(|own| (own.rule.as_ref(), own.mistakes, own.updates));
-        let missing = self.missing().map(|rule| (rule, 0, 0));
-        (0..).zip(members.chain(missing)).map(outcome).collect()
+        (0..).zip(self.counted(counts)).map(outcome).collect()
     }
 }
 

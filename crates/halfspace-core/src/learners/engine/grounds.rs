@@ -8,6 +8,7 @@ use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::input::Input;
 use crate::learners::engine::kept::Kept;
 use crate::learners::engine::outcome::{Compressed, Grounds, Training};
+use crate::learners::engine::pruning::OTHERWISE_CHANGED;
 use crate::learners::engine::reason::{MAX_SECONDS, Reason};
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::run_examples::RunExamples;
@@ -42,9 +43,13 @@ pub(crate) fn grounds(
     let course = &train_loop.course;
     let kept = train_loop.kept.as_ref();
     let fixed = fixed_examples(input, reason, course.counts.examples);
-    let tested = course.tested.ok_or_else(|| {
-        "the learner does not test the examples one by one before it learns".to_owned()
-    });
+    let is_pruned = source.pruned.is_some();
+    let tested = match is_pruned {
+        true => Err(OTHERWISE_CHANGED.to_owned()),
+        false => course.tested.ok_or_else(|| {
+            "the learner does not test the examples one by one before it learns".to_owned()
+        }),
+    };
     let independent = input.independent(task.evidence.as_ref());
     let sampling = independent
         .clone()
@@ -74,6 +79,7 @@ pub(crate) fn grounds(
         },
         sampling,
         compressed: match (kept.filter(|_| task.entry.is_compressed()), &fixed) {
+            _ if is_pruned => Err(OTHERWISE_CHANGED.to_owned()),
             (None, _) => {
                 Err("the mistaken examples alone do not reproduce a run in this order".to_owned())
             }

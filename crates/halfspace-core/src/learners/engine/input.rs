@@ -91,9 +91,9 @@ pub enum TaskError {
     /// The stop conditions do not fit the learner or the data.
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
-    /// The examples cannot be split into the requested parts.
+    /// A field of the request does not fit the learner or the data.
     #[error("{detail}")]
-    Holdout { field: &'static str, detail: String },
+    Field { field: &'static str, detail: String },
     /// The learner cannot learn one example at a time.
     #[error("{0}")]
     NotOnLine(String),

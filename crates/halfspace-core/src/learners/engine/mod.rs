@@ -23,6 +23,7 @@ pub mod outcome;
 pub(crate) mod parameter_kind;
 pub mod parameters;
 pub mod phase;
+pub mod pruning;
 pub mod random;
 pub mod reason;
 pub mod recurrences;

@@ -101,6 +101,8 @@ pub struct Compressed {
 pub struct RunOutcome {
     /// The hypothesis that the learner answers with.
     pub predictor: Predictor,
+    /// The features of the sample that the hypothesis has, ascending. None for all of them.
+    pub features: Option<Vec<u32>>,
     /// Whether the hypothesis is the best that the learner saw, rather than the last.
     pub is_best: bool,
     /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than [`Self::predictor`].

@@ -7,6 +7,7 @@ use crate::learners::engine::grounds::{Counted, grounds};
 use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
+use crate::learners::engine::pruning::{NO_BOUND, Pruned};
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::Kind;
 use crate::learners::engine::run::{Interrupt, Run};
@@ -42,6 +43,11 @@ pub(crate) fn report(
     let counts = train_loop.course.counts;
     let run = train_loop.run;
     let predictor = train_loop.rule.predictor();
+    let predictor = match &source.pruned {
+        // A check refused learners without names.
+        Some(pruned) => pruned.of(&predictor).unwrap_or(predictor),
+        None => predictor,
+    };
     let target = recovery(&predictor, input);
     let (mut counted, mut holdout) = (None, None);
     if reason != Reason::Cancelled {
@@ -54,15 +60,26 @@ pub(crate) fn report(
     }
     let mut stream = source.stream(HoldoutPart::Shown);
     let rule = &train_loop.rule;
-    let members = rule.members(&mut *stream, &counts, reason, run)?;
-    let (bound, no_bound) = match rule.bound(&mut *stream, &counts, reason, run) {
+    let is_pruned = source.pruned.is_some();
+    let members = match is_pruned {
+        true => rule.members(None, &counts, reason, run)?,
+        false => rule.members(Some(&mut *stream), &counts, reason, run)?,
+    };
+    let (own, why_none) = match is_pruned {
+        true => (Ok(None), NO_BOUND),
+        false => (
+            rule.bound(&mut *stream, &counts, reason, run),
+            rule.why_no_bound(),
+        ),
+    };
+    let (bound, no_bound) = match own {
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
             return Err(why);
         }
         Err(_) => (None, "the run ended before the bound was computed"),
         Ok(own) => (
             own.or_else(|| Bound::of_members(&members, task.open, &counts)),
-            rule.why_no_bound(),
+            why_none,
         ),
     };
     let training = counted.as_ref().map(|counted| counted.training);
@@ -70,10 +87,15 @@ pub(crate) fn report(
     let shown = stream.examples();
     notes.extend(shown.and_then(|shown| train_loop.rule.remark(reason, shown)));
     notes.extend(batch_note(train_loop));
+    notes.extend(source.pruned.as_ref().map(Pruned::note));
     notes.extend(counted.and_then(|counted| sparse_note(&counted, stream.n())));
     if let (Reason::Converged, Some(errors @ 1..)) = (reason, training.map(|it| it.errors)) {
         let is_last = train_loop.rule.last() == predictor;
         notes.push(match is_last {
+            _ if is_pruned => format!(
+                "the last weights made no mistake in the last pass, and without the names that were left out they make \
+                 {errors} training errors"
+            ),
             true => format!(
                 "the weights are rounded after the scaling by eta, so {errors} examples on the \
                  hyperplane count as errors"
@@ -91,6 +113,10 @@ pub(crate) fn report(
     let grounds = grounds(task, input, reason, &predictor, errors, train_loop, source)?;
     Ok(RunOutcome {
         predictor,
+        features: source
+            .pruned
+            .as_ref()
+            .map(|pruned| pruned.chosen.features().to_vec()),
         grounds,
         counts,
         termination: termination(task, input, &train_loop.course, reason, notes),

@@ -157,13 +157,13 @@ pub trait Rule: Send {
     }
 
     /// The counts and bounds of the members of a committee, in the order of the codes. Empty for a rule of two
-    /// classes. The arguments are those of [`Self::bound`].
+    /// classes. The arguments are those of [`Self::bound`]; without a stream, there are no bounds.
     ///
     /// # Errors
     /// The interrupt that stopped the computation.
     fn members(
         &self,
-        _stream: &mut dyn Stream,
+        _stream: Option<&mut (dyn Stream + '_)>,
         _counts: &Counts,
         _reason: Reason,
         _run: &Run,
@@ -174,6 +174,15 @@ pub trait Rule: Send {
     /// Why [`Self::bound`] finds no bound.
     fn why_no_bound(&self) -> &'static str {
         "no bound on the number of mistakes is known for this learner"
+    }
+
+    /// The bound of the learner's theorem as far as it follows from `_counts` alone. A session keeps no examples, on
+    /// which a verdict could rest.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn bound_of_counts(&self, _counts: &Counts) -> Result<Bound, &'static str> {
+        Err(self.why_no_bound())
     }
 
     /// The bound of the learner's theorem, after the run has ended on `_stream` with `_counts` for `_reason`.

@@ -3,18 +3,22 @@
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
 use crate::learners::engine::input::Input;
+use crate::learners::engine::pruning::Pruned;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::task::{self, Task};
 use crate::learners::sample::block::BlockFeatures;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
 use crate::learners::sample::generate::{Generated, Plan};
+use crate::learners::sample::selected::Selected;
 use crate::learners::sample::source::{Presented, Stream};
 
 /// The source of the examples of a run.
 pub(crate) struct RunExamples<'a> {
     task: &'a Task,
     pub(crate) holdout: Option<Holdout>,
+    /// The features that the hypothesis of the run keeps, once the run has ended. None for all.
+    pub(crate) pruned: Option<Pruned>,
     source: ExampleSource<'a>,
 }
 
@@ -38,6 +42,7 @@ impl<'a> RunExamples<'a> {
     ) -> Result<Self, Interrupt> {
         Ok(Self {
             task,
+            pruned: None,
             // The hold-out is computed from the examples that exist. An interrupt may have cut drawing short
             // and ends the run at once.
             holdout: match materialised {
@@ -59,16 +64,27 @@ impl<'a> RunExamples<'a> {
                 ShownExamples::Drawn(self.drawn(plan, HoldoutPart::Shown))
             }
             ExampleSource::Stored(examples) => {
-                ShownExamples::AtRest(self.at_rest(examples, HoldoutPart::Shown))
+                let sample = self.at_rest(examples, HoldoutPart::Shown);
+                match self.task.pruning.is_none() {
+                    true => ShownExamples::AtRest(Box::new(sample)),
+                    false => {
+                        let minimum = self.task.pruning.minimum_count.unwrap_or(0);
+                        ShownExamples::Selected(Box::new(Selected::frequent(sample, minimum)))
+                    }
+                }
             }
         }
     }
 
-    /// A part of the examples in their own order.
+    /// A part of the examples in their own order, with the features that the hypothesis keeps.
     pub(crate) fn stream(&self, part: HoldoutPart) -> Box<dyn Stream + 'a> {
-        match self.source {
-            ExampleSource::Generated(plan) => self.drawn(plan, part),
-            ExampleSource::Stored(examples) => self.at_rest(examples, part),
+        match (self.source, &self.pruned) {
+            (ExampleSource::Generated(plan), _) => self.drawn(plan, part),
+            (ExampleSource::Stored(examples), None) => Box::new(self.at_rest(examples, part)),
+            (ExampleSource::Stored(examples), Some(pruned)) => {
+                let chosen = pruned.chosen.clone();
+                Box::new(Selected::chosen(self.at_rest(examples, part), chosen))
+            }
         }
     }
 
@@ -104,12 +120,12 @@ impl<'a> RunExamples<'a> {
         }
     }
 
-    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Box<Presented<'a>> {
+    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Presented<'a> {
         let presentation = self.task.entry.presentation;
-        Box::new(match &self.holdout {
+        match &self.holdout {
             None => Presented::new(examples, presentation),
             Some(holdout) => Presented::of_rows(examples, presentation, holdout.rows(part)),
-        })
+        }
     }
 
     /// The number of examples of a part, out of `examples` in total. `None` if there is no such part.
@@ -157,6 +173,8 @@ impl<'a> RunExamples<'a> {
 pub(crate) enum ShownExamples<'a> {
     Drawn(Box<dyn Stream + 'a>),
     AtRest(Box<Presented<'a>>),
+    /// Without the features that too few examples have.
+    Selected(Box<Selected<'a>>),
 }
 
 impl ShownExamples<'_> {
@@ -164,6 +182,7 @@ impl ShownExamples<'_> {
         match self {
             Self::Drawn(stream) => &mut **stream,
             Self::AtRest(sample) => &mut **sample,
+            Self::Selected(sample) => &mut **sample,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use crate::bits::Excerpt;
 use crate::learners::engine::assume::Assume;
+use crate::learners::engine::bound::Bound;
 use crate::learners::engine::check::{check_data, check_multiclass, check_names};
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::reason::Reason;
@@ -101,6 +102,8 @@ pub struct Session {
     plan: SessionPlan,
     /// The number of features that examples have had so far, if they have names.
     n: usize,
+    /// The largest number of names of an example so far.
+    active_most: u64,
     rule: Box<dyn Rule>,
     course: RunState,
     run_length: u64,
@@ -145,6 +148,7 @@ impl Session {
             recurrences: Recurrences::default(),
             refuted: None,
             n: plan.n,
+            active_most: 0,
             plan,
         })
     }
@@ -163,6 +167,7 @@ impl Session {
             let n = usize::try_from(reader.number()?).map_err(|_| SnapshotError)?;
             session.rule.grow(n.max(1)).map_err(|_| SnapshotError)?;
             session.n = n;
+            session.active_most = reader.number()?;
         }
         let course = &mut session.course;
         course.read_counts(&mut reader)?;
@@ -198,7 +203,7 @@ impl Session {
         let mut writer = SnapshotWriter::default();
         writer.number(VERSION);
         if self.plan.task.names {
-            writer.number(self.n as u64);
+            writer.numbers([self.n as u64, self.active_most]);
         }
         self.course.write_counts(&mut writer);
         writer.number(self.run_length);
@@ -261,6 +266,7 @@ impl Session {
                     Err(_) => return Err(LearnError::Interrupted),
                 };
                 for at in row..seen.end {
+                    self.active_most = self.active_most.max(active(&block, at));
                     let is_mistake = seen.mistaken >> at & 1 == 1;
                     match (seen.is_tested, is_mistake) {
                         (false, _) => {}
@@ -396,6 +402,26 @@ impl Session {
         self.course.counts
     }
 
+    /// The bound of the learner's theorem as far as it follows without the examples.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn bound(&self) -> Result<Bound, Cow<'static, str>> {
+        let most = self.active_most;
+        if let Some(declared) = self
+            .plan
+            .task
+            .active_max
+            .filter(|declared| *declared < most)
+        {
+            return Err(format!(
+                "the bound assumes at most active = {declared} names, and an example had {most}"
+            )
+            .into());
+        }
+        self.rule.bound_of_counts(&self.counts()).map_err(Cow::from)
+    }
+
     /// Consistent examples since the last mistake.
     pub fn run_length(&self) -> u64 {
         self.run_length
@@ -475,6 +501,14 @@ fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
         plan.n
     };
     task::build_for(&plan.task, n, plan.real)
+}
+
+/// The number of active features of a sparse row.
+fn active(block: &Block<'_>, row: usize) -> u64 {
+    match block.features {
+        BlockFeatures::Sparse(rows) => rows.row(row).ids.len() as u64,
+        BlockFeatures::Boolean(_) | BlockFeatures::Real { .. } => 0,
+    }
 }
 
 /// The number of features of a sparse row from `known` on, which then counts them.

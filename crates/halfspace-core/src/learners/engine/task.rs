@@ -11,6 +11,7 @@ use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::kept::Kept;
 use crate::learners::engine::member::Joining;
 use crate::learners::engine::parameters::{ParameterError, Parameters};
+use crate::learners::engine::pruning::Pruning;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Interrupt, RunLimits};
@@ -62,6 +63,8 @@ pub struct Task {
     pub holdout: Option<HeldOut>,
     /// Whether each class has its share of the held-out examples.
     pub stratify: bool,
+    /// The features that the hypothesis leaves out.
+    pub pruning: Pruning,
     /// The initial hypothesis, in place of the learner's own first one.
     pub start: Option<Arc<Predictor>>,
     /// Why the first hypothesis may depend on the examples. With such a reason, the run claims no confidence.
@@ -91,6 +94,7 @@ impl Task {
             trace: false,
             holdout: None,
             stratify: false,
+            pruning: Pruning::default(),
             start: None,
             start_doubt: None,
             evidence: None,
@@ -250,6 +254,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     });
     let all = drawn.saturating_add(rows).saturating_add(noted);
     let all = all.saturating_add(kept);
+    let all = all.saturating_add(task.pruning.bytes(n));
     all.saturating_add((64 * n).saturating_mul(members))
 }
 
@@ -309,7 +314,7 @@ fn joining(task: &Task, n: usize, real: bool) -> Result<Joining, TaskError> {
 }
 
 /// The rule of the first class, which has the order and the memory of all members.
-fn first_member(task: &Task, input: Input<'_>) -> Result<Box<dyn Rule>, TaskError> {
+pub(crate) fn first_member(task: &Task, input: Input<'_>) -> Result<Box<dyn Rule>, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
     build_member(task, input.n(), input.is_real(), 0, &mut random)
 }

@@ -3,6 +3,8 @@
 use crate::learners::engine::input::Input;
 use crate::learners::engine::kept::Kept;
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
+use crate::learners::engine::phase::Phase;
+use crate::learners::engine::pruning::Pruned;
 use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::report::{recovery, report};
@@ -15,6 +17,8 @@ use crate::learners::engine::task::{self, Task};
 use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::sample::generate::Generated;
+use crate::learners::sample::selected::Selected;
+use crate::learners::sample::source::Sample;
 
 /// Runs a checked task to its end.
 ///
@@ -122,7 +126,7 @@ fn learn<R>(
         // from.
         return Err(why);
     }
-    let source = RunExamples::new(task, input, materialised.as_ref())?;
+    let mut source = RunExamples::new(task, input, materialised.as_ref())?;
     let mut examples = source.shown();
     let mut train_loop = begin(task, input, rule.as_mut(), random, run);
     let (mut another, random);
@@ -134,12 +138,36 @@ fn learn<R>(
         train_loop = begin(task, input, another.as_mut(), random, run);
         examples = source.shown();
     }
-    train_loop.keeps_best = keeps_best;
+    // A best hypothesis would leave out other names than the last one.
+    train_loop.keeps_best = keeps_best && task.pruning.is_none();
     let reason = match &mut examples {
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         ShownExamples::AtRest(sample) => train_loop.run_sample(&mut **sample)?,
+        ShownExamples::Selected(sample) => {
+            // A run that resumes after its end has not shuffled the sample, on which an end in the first pass depends.
+            let had_ended = matches!(train_loop.phase, Phase::Ended(_));
+            if had_ended && train_loop.rule.kind().order() == Some(Order::Shuffled) {
+                sample.shuffle(&mut task.seed.generator(Purpose::Order), run)?;
+            }
+            let reason = train_loop.run_sample(&mut **sample)?;
+            source.pruned = Some(pruned(task, sample, &mut train_loop)?);
+            reason
+        }
     };
     finish(task, reason, &mut train_loop, &source)
+}
+
+/// The features that the hypothesis of an ended run keeps.
+fn pruned(
+    task: &Task,
+    sample: &mut Selected<'_>,
+    train_loop: &mut TrainLoop<'_>,
+) -> Result<Pruned, Interrupt> {
+    let frequent = sample.counted(train_loop.course.counts.examples);
+    if frequent == Err(Interrupt::Suspended) {
+        train_loop.hand_over(None);
+    }
+    Ok(task.pruning.of(frequent?, &train_loop.rule.predictor()))
 }
 
 /// A run before its first example.
@@ -159,7 +187,7 @@ fn begin<'r>(
         },
         ..RunState::new(stop_conditions::limits(task), random)
     };
-    let is_kept = task.entry.has_receipts() && course.tested.is_some();
+    let is_kept = task.entry.has_receipts() && course.tested.is_some() && task.pruning.is_none();
     let mut train_loop = TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order));
     train_loop.kept = task::numbered_examples(task, input)
         .filter(|_| is_kept)

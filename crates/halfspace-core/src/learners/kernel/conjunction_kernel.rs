@@ -320,7 +320,7 @@ impl IntegerTable {
 }
 
 /// The number of conjunctions that have at most `max_literals` of `literals` literals.
-fn value(literals: u64, max_literals: Option<u64>) -> BigUint {
+pub(super) fn value(literals: u64, max_literals: Option<u64>) -> BigUint {
     let Some(k) = max_literals.filter(|&k| k < literals) else {
         return BigUint::from(1_u32) << literals;
     };

@@ -1,5 +1,5 @@
-//! The learner `kernel-winnow`: Winnow over all nonempty monotone conjunctions of the features, which learns a monotone
-//! DNF as a disjunction of conjunctions.
+//! The learner `kernel-winnow`: Winnow over the nonempty monotone conjunctions of the features, all or those of a few
+//! literals, which learns a monotone DNF as a disjunction of conjunctions.
 //!
 //! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for on-line learning
 //! algorithms", section 4. With N = 2^n - 1 conjunctions as features, Theorem 2 bounds the mistakes on a monotone DNF
@@ -13,11 +13,13 @@
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
 //! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `max_literals` | any number | the largest number of literals in a conjunction |
 //! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
 //! | `thickness` | 0 | how far beyond theta a sum must lie to be left alone, as a share of theta |
 //!
-//! If features have names, the default of `theta` is 4 (2^a - 1), where a is the largest number of active features in
-//! an example.
+//! The default of `theta` is one more than there are conjunctions of n features, which is 2^n unless `max_literals`
+//! excludes some. If features have names, it is 4 times the number of conjunctions of a features, where a is the largest
+//! number of active features in an example.
 //!
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;
@@ -37,8 +39,6 @@
 
 use std::ops::Range;
 
-use num_bigint::BigUint;
-
 use crate::bits::Excerpt;
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
@@ -57,6 +57,7 @@ use crate::learners::engine::thickness::{Band, SHARE, thickness};
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel::active_counts::{intractable, too_active};
+use crate::learners::kernel::conjunction_kernel::value;
 use crate::learners::kernel::kernel_winnow_weights::{
     ACTIVE_MAX, KernelWinnowScratch, KernelWinnowWeights, SupportFull,
 };
@@ -103,8 +104,9 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         Parameter {
             name: "theta",
             kind: ParameterKind::Decimal {
-                default: "2^n; with names, 4 (2^a - 1) for at most a active features in an example, \
-                          or the threshold of the model that the run starts from",
+                default: "2^n; with names, 4 (2^a - 1) for at most a active features in an example; with \
+                          max_literals, the conjunctions of at most so many literals count in place of \
+                          all; or the threshold of the model that the run starts from",
             },
             description: "The threshold that the weights of the true conjunctions must reach.",
         },
@@ -117,6 +119,15 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             },
             description: "Largest number of active features of an example. Each further feature \
                           doubles time and memory.",
+        },
+        Parameter {
+            name: "max_literals",
+            kind: ParameterKind::Count {
+                minimum: 1,
+                maximum: ACTIVE_MAX,
+                default: "any number",
+            },
+            description: "Largest number of features in a conjunction.",
         },
         SHARE,
     ],
@@ -180,13 +191,16 @@ impl KernelWinnow {
     /// An error if theta is absent and 2^n has more digits than a threshold may have.
     fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
         let (parameters, n) = (setup.parameters, setup.n);
+        let max_literals = parameters.count("max_literals");
+        let conjunctions = |features| value(features, max_literals);
+        let is_short = max_literals.is_some() || n <= DEFAULT_THETA_N_MAX;
         let theta = match (parameters.decimal("theta"), setup.active_max) {
             (Some(theta), _) => theta.clone(),
             (None, Some(active)) => {
-                let conjunctions = (1_u64 << active.min(ACTIVE_MAX)) - 1;
-                Decimal::from(4 * conjunctions)
+                let nonempty = conjunctions(active.min(ACTIVE_MAX)) - 1_u32;
+                Decimal::whole(nonempty * 4_u32)
             }
-            (None, None) if n <= DEFAULT_THETA_N_MAX => Decimal::whole(BigUint::from(1_u32) << n),
+            (None, None) if is_short => Decimal::whole(conjunctions(n as u64)),
             (None, None) => {
                 return Err(ParameterError {
                     name: "theta".to_owned(),
@@ -204,7 +218,8 @@ impl KernelWinnow {
             share,
             band: band(share, &theta),
             takes_theta: takes_theta(setup),
-            weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
+            weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters))
+                .with_max_literals(max_literals),
             scratch: KernelWinnowScratch::default(),
             words: Vec::new(),
         })
@@ -231,6 +246,13 @@ impl Rule for KernelWinnow {
             (own.base(), own.theta()),
             self.takes_theta,
         )?;
+        if weights.max_literals() != own.max_literals() {
+            let given = weights.max_literals();
+            let given = given.map_or("no max_literals".to_owned(), |most| {
+                format!("max_literals = {most}")
+            });
+            return Err(format!("the model has {given}; set the same value"));
+        }
         self.band = band(self.share, weights.theta());
         self.weights = weights.with_active_max(own.active_max());
         Ok(())
@@ -259,9 +281,8 @@ impl Rule for KernelWinnow {
     }
 
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
-        let (n, most) = (self.weights.n(), self.weights.active_max());
-        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
+        let n = self.weights.n();
+        let mut weights = self.weights.emptied(n);
         for _ in 0..snapshot.count()? {
             let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
             let count = snapshot.count()?;
@@ -337,6 +358,8 @@ impl MemberRule for KernelWinnow {
 
 #[cfg(test)]
 mod tests {
+    use num_bigint::BigUint;
+
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
     use crate::learners::engine::check::check;

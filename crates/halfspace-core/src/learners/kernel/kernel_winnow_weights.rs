@@ -1,4 +1,5 @@
-//! The weights of Winnow over all nonempty monotone conjunctions, stored as the examples that were learnt.
+//! The weights of Winnow over nonempty monotone conjunctions, all or those of few literals, stored as the examples that
+//! were learnt.
 //!
 //! The exponent of a conjunction is the number of promotions minus demotions of the examples that satisfy it. The
 //! learnt examples with their net counts therefore determine all weights, and no weight is stored. To decide an example
@@ -40,14 +41,17 @@ const EXAMPLE_BYTES: u64 = 256;
 /// Bytes per active feature of an example of a support, in three growing lists.
 const ACTIVE_BYTES: u64 = 32;
 
-/// The weights of Winnow over all nonempty monotone monomials, with the threshold for the sum of the true
-/// monomials.
+/// The weights of Winnow over the nonempty monotone monomials, with the threshold for the sum of the true monomials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelWinnowWeights {
     base: Base,
     theta: Decimal,
     n: usize,
     active_max: u64,
+    /// The largest number of literals in a monomial. None for any number.
+    max_literals: Option<u64>,
+    /// Whether monomials of features that are not known have no weight.
+    is_closed: bool,
     support: Vec<SupportExample>,
     /// The position of an example in the support, by its active features.
     places: HashMap<Vec<u32>, u32>,
@@ -110,12 +114,42 @@ impl KernelWinnowWeights {
             theta,
             n,
             active_max,
+            max_literals: None,
+            is_closed: false,
             support: Vec::new(),
             places: HashMap::new(),
             having: HashMap::new(),
             characters: 0,
             longest: 0,
         }
+    }
+
+    /// The same weights without those of monomials of more literals.
+    #[must_use]
+    pub fn with_max_literals(self, max_literals: Option<u64>) -> Self {
+        Self {
+            max_literals,
+            ..self
+        }
+    }
+
+    /// Weights of the same kind over `n` features that are all 1.
+    #[must_use]
+    pub fn emptied(&self, n: usize) -> Self {
+        Self::new(self.base, self.theta.clone(), n, self.active_max)
+            .with_max_literals(self.max_literals)
+            .closed(self.is_closed)
+    }
+
+    /// The same weights, of which those of monomials with unknown features are 0 if they are closed, and 1 otherwise.
+    #[must_use]
+    pub fn closed(self, is_closed: bool) -> Self {
+        Self { is_closed, ..self }
+    }
+
+    /// Whether monomials of features that are not known have no weight.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// Adds features up to `n` features, whose conjunctions have the weight 1.
@@ -132,7 +166,7 @@ impl KernelWinnowWeights {
     /// The same weights over `n` features, the others unknown: `ids` has the new place of each. None if a limit is
     /// exceeded.
     pub fn renumbered(&self, ids: &[u32], n: usize) -> Option<Self> {
-        let mut weights = Self::new(self.base, self.theta.clone(), n, self.active_max);
+        let mut weights = self.emptied(n);
         for SupportExample { active, net } in &self.support {
             let place = |&id: &u32| ids.get(id as usize).copied();
             let mut active: Vec<u32> = active.iter().filter_map(place).collect();
@@ -150,6 +184,11 @@ impl KernelWinnowWeights {
     /// The largest number of active features in an example.
     pub fn active_max(&self) -> u64 {
         self.active_max
+    }
+
+    /// The largest number of literals in a monomial. None for any number.
+    pub fn max_literals(&self) -> Option<u64> {
+        self.max_literals
     }
 
     /// The base alpha of the weights.
@@ -186,7 +225,7 @@ impl KernelWinnowWeights {
 
     /// The same weights without examples whose promotions and demotions cancel.
     pub fn without_cancelled(&self) -> Self {
-        let mut weights = Self::new(self.base, self.theta.clone(), self.n, self.active_max);
+        let mut weights = self.emptied(self.n);
         for SupportExample { active, net } in self.support.iter().filter(|s| s.net != 0) {
             let added = weights.add(active, *net);
             added.expect("a part of a support that is within its bounds");
@@ -197,7 +236,7 @@ impl KernelWinnowWeights {
     /// The weights of the conjunctions of the features of an excerpt, which decide alike on examples without others.
     #[must_use]
     pub fn excerpt(&self, excerpt: &Excerpt) -> Self {
-        let mut weights = Self::new(self.base, self.theta.clone(), self.n, self.active_max);
+        let mut weights = self.emptied(self.n);
         let having = excerpt.places().iter();
         let having = having.filter_map(|(feature, _)| self.having.get(feature));
         let mut places: Vec<u32> = having.flat_map(|own| &own.places).copied().collect();
@@ -327,8 +366,11 @@ impl KernelWinnowWeights {
     ) -> Vec<(i32, u64)> {
         self.project(row, scratch);
         sum_over_supersets(&mut scratch.cube, stop);
+        let most = self.max_literals.unwrap_or(u64::MAX);
+        let monomials = (0_u32..).zip(&scratch.cube);
+        let monomials = monomials.filter(|(subset, _)| u64::from(subset.count_ones()) <= most);
         // The empty set is not a monomial here.
-        terms_of(scratch.cube[1..].iter().copied())
+        terms_of(monomials.skip(1).map(|(_, exponent)| *exponent))
     }
 
     /// Adds the net count of each example of the support at the subset of active features that it shares with the
@@ -340,8 +382,13 @@ impl KernelWinnowWeights {
             touched,
             cube,
         } = scratch;
+        let n = if self.is_closed { self.n } else { usize::MAX };
         own.clear();
-        own.extend(row.ones().map(|feature| feature as u32));
+        own.extend(
+            row.ones()
+                .take_while(|&feature| feature < n)
+                .map(|feature| feature as u32),
+        );
         assert!(
             own.len() as u64 <= ACTIVE_MAX,
             "checked before it came here"
@@ -456,8 +503,9 @@ mod tests {
             updates in prop::collection::vec((0_u64..64, any::<bool>()), 0..80),
             alpha in prop::sample::select(vec![2.0, 3.0, 6.0]),
             theta in 1_u64..200,
+            max_literals in prop::option::of(1_u64..7),
         ) {
-            let mut weights = weights(alpha, theta, 6);
+            let mut weights = weights(alpha, theta, 6).with_max_literals(max_literals);
             let mut exponents = [0_i32; 64];
             let mut scratch = KernelWinnowScratch::default();
             for (x, up) in updates {
@@ -472,7 +520,8 @@ mod tests {
                     e if e >= 0 => &scale * BigInt::from(alpha as u64).pow(e as u32),
                     e => &scale / BigInt::from(alpha as u64).pow(e.unsigned_abs()),
                 };
-                let sum: BigInt = (1..64).filter(|t| t & x == *t).map(power).sum();
+                let is_counted = |t: &u64| max_literals.is_none_or(|most| u64::from(t.count_ones()) <= most);
+                let sum: BigInt = (1..64).filter(|t| t & x == *t).filter(is_counted).map(power).sum();
                 let decision = weights.decide(Packed(&[x]), &mut scratch);
                 prop_assert_eq!(decision.is_positive(), sum >= &scale * theta);
                 let reduced = weights.without_cancelled();

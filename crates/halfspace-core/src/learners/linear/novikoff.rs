@@ -27,7 +27,8 @@ use crate::learners::sample::source::Stream;
 const THEOREM: &str = "Novikoff";
 
 /// Why a run that did not converge has no bound.
-pub const NOT_CONVERGED: &str = "Novikoff's bound needs a separator, and the run ended without one";
+pub const NOT_CONVERGED: &str =
+    "Novikoff's bound needs a separator of the examples, which only a run that converged has";
 
 /// R^2 |u|^2 / xi^2 from R^2, |u|^2 and xi.
 pub fn mistakes(radius_squared: f64, norm_squared: f64, margin: f64) -> f64 {

@@ -11,5 +11,6 @@ pub mod known_features;
 pub mod packer;
 pub mod parts;
 pub mod repetitions;
+pub mod selected;
 pub mod source;
 pub mod target;

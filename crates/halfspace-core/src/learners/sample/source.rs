@@ -205,6 +205,16 @@ impl<'a> Presented<'a> {
         }
     }
 
+    /// The position of the next example of the pass.
+    pub(super) fn place(&self) -> usize {
+        self.next
+    }
+
+    /// Moves to a position, of which the block is then the one that was requested last.
+    pub(super) fn go_to(&mut self, place: usize) {
+        (self.next, self.mark) = (place, place);
+    }
+
     /// Collects rows from arbitrary places in one block.
     fn gather(&mut self, rows: &[usize]) -> Result<Block<'_>, Interrupt> {
         let (mut positives, mut codes) = (0, None::<BlockCodes>);
@@ -368,7 +378,7 @@ impl Stream for Presented<'_> {
             }
             (self.order, self.is_shuffled) = (Some(order), true);
         }
-        (self.next, self.mark) = (place, place);
+        self.go_to(place);
         Ok(())
     }
 }

@@ -144,6 +144,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 /// The bound for features with names, which is our own: see [`winnow_bound::updates_over_names`].
 const OVER_NAMES: &str = "Winnow over names";
 
+const UNMET: &str = "assumption not met";
+
 /// Whether a run takes the threshold of the model that it starts from. The default over names follows from the
 /// examples, so that of later examples may differ.
 pub fn takes_theta(setup: &Setup<'_>) -> bool {
@@ -309,14 +311,50 @@ impl Winnow {
             winnow_bound::updates_over_names(alpha, ln_theta, thickness, active_max, relevant);
         value.map(|value| bound(OVER_NAMES, value)).ok_or_else(|| {
             let detail = format!(
-                "assumption not met: theta less its thickness must exceed a alpha/(alpha-1), where a = {active} \
-                 features of an example are active"
+                "{UNMET}: theta less its thickness must exceed a alpha/(alpha-1), where a = {active} features of an \
+                 example are active"
             );
             Bound {
                 detail: Some(detail),
                 ..bound(OVER_NAMES, f64::INFINITY)
             }
         })
+    }
+
+    /// The bound for a disjunction of so many features, if the start and the counts of a run leave it possible.
+    ///
+    /// # Errors
+    /// The bound with what excludes it.
+    fn possible(&self, relevant: u64, counts: &Counts) -> Result<Bound, Bound> {
+        let bound = self.stated(relevant as f64)?;
+        let unmet = |why: String, bound| self.judged(bound, None, format!("{UNMET}: {why}"));
+        if !self.starts_at_one {
+            return Err(unmet("the weights did not start at 1".to_owned(), bound));
+        }
+        let value = bound.mistakes_at_most.unwrap_or(f64::INFINITY);
+        let counted = self.counted();
+        // The value is accurate to about 50 bits.
+        if counted.number(counts) as f64 > value * (1.0 + 1e-9) {
+            let what = counted.name();
+            let why = format!(
+                "the run made more {what} than any disjunction of at most {relevant} features allows"
+            );
+            return Err(unmet(why, bound));
+        }
+        Ok(bound)
+    }
+
+    fn judged(&self, bound: Bound, respected: Option<bool>, detail: String) -> Bound {
+        self.counted().noted(Bound {
+            respected,
+            detail: Some(detail),
+            ..bound
+        })
+    }
+
+    /// What the bound is on.
+    fn counted(&self) -> Counted {
+        Counted::of(self.thick.is_some())
     }
 }
 
@@ -376,13 +414,25 @@ impl Rule for Winnow {
             exponent.ok_or(SnapshotError)
         });
         let exponents = exponents.collect::<Result<_, _>>()?;
-        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
-        self.weights = WinnowWeights::new(base, theta, self.weights.n(), exponents);
+        self.weights = self.weights.of_exponents(self.weights.n(), exponents);
         Ok(())
     }
 
     fn why_no_bound(&self) -> &'static str {
         "Theorem 2 needs the number of relevant features; set `relevant`"
+    }
+
+    fn bound_of_counts(&self, counts: &Counts) -> Result<Bound, &'static str> {
+        let relevant = self.relevant.ok_or_else(|| self.why_no_bound())?;
+        let unseen = || {
+            format!(
+                "the examples are not kept, so nobody checked whether at most {relevant} features are relevant"
+            )
+        };
+        let open = |bound| self.judged(bound, None, unseen());
+        Ok(self
+            .possible(relevant, counts)
+            .map_or_else(|settled| settled, open))
     }
 
     fn bound(
@@ -395,32 +445,13 @@ impl Rule for Winnow {
         let Some(relevant) = self.relevant else {
             return Ok(None);
         };
-        let bound = match self.stated(relevant as f64) {
+        let bound = match self.possible(relevant, counts) {
             Ok(bound) => bound,
-            Err(withheld) => return Ok(Some(withheld)),
+            Err(settled) => return Ok(Some(settled)),
         };
-        let value = bound.mistakes_at_most.unwrap_or(f64::INFINITY);
-        let counted = Counted::of(self.thick.is_some());
-        let judged = |respected: Option<bool>, detail: String| {
-            counted.noted(Bound {
-                respected,
-                detail: Some(detail),
-                ..bound.clone()
-            })
-        };
-        let unmet = |why: String| judged(None, format!("assumption not met: {why}"));
-        let met = |detail: String| judged(Some(true), detail);
-        let open = |detail: String| judged(None, detail);
-        if !self.starts_at_one {
-            return Ok(Some(unmet("the weights did not start at 1".to_owned())));
-        }
-        // The value is accurate to about 50 bits.
-        if counted.number(counts) as f64 > value * (1.0 + 1e-9) {
-            let what = counted.name();
-            return Ok(Some(unmet(format!(
-                "the run made more {what} than any disjunction of at most {relevant} features allows"
-            ))));
-        }
+        let met = |detail: String| self.judged(bound.clone(), Some(true), detail);
+        let open = |detail: String| self.judged(bound.clone(), None, detail);
+        let unmet = |why: String| open(format!("{UNMET}: {why}"));
         let complements = self.weights.has_complements();
         let verdict = disjunction::verdict(stream, counts.examples, complements, relevant, run);
         Ok(Some(match verdict {

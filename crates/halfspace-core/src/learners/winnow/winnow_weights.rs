@@ -34,8 +34,10 @@ pub struct WinnowWeights {
     sketch: Option<Sketch>,
     /// What the powers lost in fixed point.
     losses: Losses,
-    /// The power 1 in fixed point: the weight of a feature that is not known.
+    /// The power 1 in fixed point: the weight of a feature that is not known, unless the weights are closed.
     first: Rounded,
+    /// Whether a feature that is not known has no weight.
+    is_closed: bool,
     scale: PowerScale,
 }
 
@@ -91,6 +93,7 @@ impl WinnowWeights {
             exponents,
             losses,
             first,
+            is_closed: false,
             scale,
         };
         weights.complement_units = weights.differences();
@@ -120,7 +123,7 @@ impl WinnowWeights {
         self.exponents.resize(n, 0);
         if scale != self.scale {
             let exponents = std::mem::take(&mut self.exponents);
-            *self = Self::new(self.base, self.theta().clone(), n, exponents);
+            *self = self.of_exponents(n, exponents);
             return true;
         }
         self.n = n;
@@ -137,16 +140,32 @@ impl WinnowWeights {
     /// Panics if complements are features too.
     #[must_use]
     pub fn renumbered(&self, ids: &[u32], n: usize) -> Self {
-        let exponents = bits::renumbered(&self.exponents, ids, n);
-        Self::new(self.base, self.theta().clone(), n, exponents)
+        self.of_exponents(n, bits::renumbered(&self.exponents, ids, n))
+    }
+
+    /// The weights of these exponents, with the base, the threshold and the closure of these.
+    #[must_use]
+    pub fn of_exponents(&self, n: usize, exponents: Vec<i32>) -> Self {
+        let weights = Self::new(self.base, self.theta().clone(), n, exponents);
+        weights.closed(self.is_closed)
+    }
+
+    /// The same weights, of which those of unknown features are 0 if they are closed, and 1 otherwise.
+    #[must_use]
+    pub fn closed(self, is_closed: bool) -> Self {
+        Self { is_closed, ..self }
+    }
+
+    /// Whether a feature that is not known has no weight.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// The weights of an excerpt of the features, which decide alike on examples without others. None if complements
     /// are features too.
     pub fn excerpt(&self, excerpt: &Excerpt) -> Option<Self> {
         let exponents = excerpt.of(0, |feature| self.exponents[feature]);
-        let (base, theta) = (self.base, self.theta().clone());
-        (!self.has_complements()).then(|| Self::new(base, theta, excerpt.n(), exponents))
+        (!self.has_complements()).then(|| self.of_exponents(excerpt.n(), exponents))
     }
 
     /// Features per example, without complements.
@@ -204,7 +223,7 @@ impl WinnowWeights {
     /// size have bounds in the same units.
     pub fn bracket(&self, row: RowBits<'_>) -> Bracket {
         let Some(complements) = &self.complement_units else {
-            let (known, unknown) = row.split_at(self.n);
+            let (known, unknown) = self.split(row);
             let units = known.sum(&self.units);
             if unknown == 0 {
                 return self.scale.bracket(units, self.losses);
@@ -268,9 +287,15 @@ impl WinnowWeights {
         Decision::new(self.sum(row).into_score(), is_positive)
     }
 
+    /// The known features of a row, and the number of the others that have a weight.
+    fn split<'r>(&self, row: RowBits<'r>) -> (RowBits<'r>, usize) {
+        let (known, unknown) = row.split_at(self.n);
+        (known, if self.is_closed { 0 } else { unknown })
+    }
+
     fn sum(&self, row: RowBits<'_>) -> PowerSum {
         let (n, complements) = (self.n, self.has_complements());
-        let (known, unknown) = row.split_at(n);
+        let (known, unknown) = self.split(row);
         let exponents = active(known, n, complements).map(|feature| self.exponents[feature]);
         let first = std::iter::repeat_n(0, unknown);
         PowerSum::new(self.base, &terms_of(exponents.chain(first)))

@@ -5,9 +5,11 @@ in real time, because the disk takes part. Arguments select works by a part of t
 """
 
 import http.client
+import inspect
 import itertools
 import json
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +20,7 @@ import numpy as np  # noqa: E402
 import pandas  # noqa: E402
 import polars  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
+from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 
 from processes import TARGET, Worker, example, serving_ours  # noqa: E402
 from table import Table  # noqa: E402
@@ -35,16 +38,16 @@ class Ours(Worker):
         counters = Path(f"/proc/{self.process.pid}/schedstat").read_text()
         return int(counters.split()[0]) / 1e9
 
-    def once(self, work, file, n=0):
+    def once(self, work, file, n=0, words=None):
         """Does a work once. Returns real seconds for the works of a disk, and processor seconds for the others."""
         begin = self.processor_seconds()
-        answer = self.ask({"work": work, "file": str(file), "n": n})
+        answer = self.ask({"work": work, "file": str(file), "n": n, "words": words})
         return answer["seconds"] if work in ("store", "copy") else self.processor_seconds() - begin
 
-    def seconds(self, work, file, n=0, times=1):
+    def seconds(self, work, file, n=0, times=1, words=None):
         """Seconds per megabyte of the file. Short works are done several times."""
         megabytes = file.stat().st_size / 1e6 * times
-        return lambda: sum(self.once(work, file, n) for _ in range(times)) / megabytes
+        return lambda: sum(self.once(work, file, n, words) for _ in range(times)) / megabytes
 
 
 def timed(work, file, times=1, clock=time.process_time):
@@ -165,6 +168,27 @@ def libsvm(table, ours, folder, random):
             table.compare(work, "rate to keep", 1, lambda: 1 / UPLOAD_MEGABYTES_PER_SECOND, mine, "MB")
 
 
+def texts(table, ours, folder, random):
+    """Texts of docstrings to their words and pairs of words, and the same names in lines of Vowpal Wabbit."""
+    found = sorted({inspect.getdoc(value) or "" for module in list(sys.modules.values()) for value in vars(module).values()})
+    found = [text for text in found if len(text) > 60]
+    chosen = [found[place] for place in random.integers(0, len(found), 20_000)]
+    bare = sum(len(text.encode()) for text in chosen) / 1e6
+    words = CountVectorizer(ngram_range=(1, 2), binary=True)
+    lines, file = folder / "texts.ndjson", folder / "texts.vw"
+    lines.write_text("".join(json.dumps({"x": {"text": text}, "y": place % 2}, ensure_ascii=False) + "\n" for place, text in enumerate(chosen)))
+    # Nothing in a name ends it.
+    names = words.build_analyzer()
+    file.write_text("".join(f"{2 * (place % 2) - 1} |w {' '.join(name.replace(' ', '_') for name in names(text))}\n"
+                            for place, text in enumerate(chosen)))
+    own, size = ours.seconds("parse", lines, words="1-2"), lines.stat().st_size / 1e6
+    work = "Texts to words and pairs"
+    table.compare(work, "CountVectorizer", 10, lambda: timed(lambda _: words.fit_transform(chosen), lines)() * size / bare,
+                  lambda: own() * size / bare, "MB")
+    table.compare(work, "100 MB/s", 1, lambda: 1 / 100, own, "MB")
+    table.compare("Lines of Vowpal Wabbit", "200 MB/s", 1, lambda: 1 / 200, ours.seconds("parse", file), "MB")
+
+
 def uploads(address, media_type, piece, times):
     """Seconds per megabyte of a body that repeats a piece, until the answer. The dataset is deleted afterwards."""
     length = len(piece) * times
@@ -191,7 +215,7 @@ def main():
     # The folder is on the disk of this project, because the system's own may be in memory.
     with tempfile.TemporaryDirectory(dir=TARGET) as folder:
         table = Table("formats: one thread, processor time, medians of alternating pairs")
-        for area in (bits, reals, tensors, stored, libsvm):
+        for area in (bits, reals, tensors, stored, libsvm, texts):
             area(table, ours, Path(folder), np.random.default_rng(1))
     return table.missed
 

@@ -39,10 +39,13 @@ export async function storeSample(sample, abort, parameters = {}) {
  */
 export async function trainSample(sample, abort, parameters = {}) {
   const dataset = await storeSample(sample, abort, parameters);
-  return await create({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0" } }, abort);
+  const { query, ...spec } = training(sample);
+  // The dataset was read with the options.
+  const own = Object.fromEntries(Object.entries(query).filter(([name]) => !Object.hasOwn(sample.options, name)));
+  return await create({ ...spec, query: own, json: { dataset: dataset.id }, headers: { prefer: "wait=0" } }, abort);
 }
 
-/** The suggested training without data. @param {Sample} sample */
+/** The suggested training without data, of a table that is sent along. @param {Sample} sample */
 function training(sample) {
   const url = new URL(sample.train.replace(/^\//, ""), root);
   const query = { ...Object.fromEntries(url.searchParams), trace: true, name: sample.title };
@@ -62,7 +65,7 @@ export function storingAsPython(sample, parameters = {}) {
 
 /** The storage without data. @param {Sample} sample */
 function storing(sample) {
-  return { method: /** @type {const} */ ("POST"), path: "v1/datasets", query: { name: sample.title }, headers: CSV };
+  return { method: /** @type {const} */ ("POST"), path: "v1/datasets", query: { .../** @type {Record<string, string>} */ (sample.options), name: sample.title }, headers: CSV };
 }
 
 /** A script that reads the sample from the service and no file. @param {string} script  @param {Sample} sample  @param {RequestSpec["query"]} parameters */

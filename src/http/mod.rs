@@ -76,10 +76,6 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(samples::get_sample))
         .routes(routes!(models::list_models, models::import::import_model))
         .routes(routes!(models::get_model, models::delete_model))
-        .routes(routes!(
-            models::explanation::get_model_explanation,
-            models::explanation::explain_model_example
-        ))
         .routes(routes!(models::weights::get_model_weights))
         .routes(routes!(models::code::get_model_code))
         .routes(routes!(models::receipt::get_model_receipt))
@@ -127,6 +123,10 @@ fn data_routes() -> OpenApiRouter<App> {
         .routes(routes!(datasets::preview::preview_data))
         .routes(routes!(models::predict::predict_model))
         .routes(routes!(models::evaluate::evaluate_model))
+        .routes(routes!(
+            models::explanation::get_model_explanation,
+            models::explanation::explain_model_example
+        ))
         .routes(routes!(sessions::examples::learn_session_examples))
         .routes(routes!(sessions::predict_session))
         .route_layer(from_fn(extract::form::unfold))

@@ -295,16 +295,7 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
             } => {
                 let base = factor(alpha).ok_or_else(bad_alpha)?;
                 let features = if *negated_literals { 2 * n } else { *n };
-                if exponents.len() != features || *n == 0 {
-                    let given = exponents.len();
-                    return wrong(format!(
-                        "{given} exponents, but there are {features} features"
-                    ));
-                }
-                let most = base.exponent_max();
-                if let Some(far) = exponents.iter().find(|e| !(-most..=most).contains(*e)) {
-                    return wrong(format!("exponent {far} is not from -{most} to {most}"));
-                }
+                check_exponents(base, exponents, features)?;
                 let exponents = exponents.clone();
                 let weights = WinnowWeights::new(base, threshold(theta)?, *n, exponents);
                 Ok(Self::Winnow(weights.closed(is_closed(*unseen_weight)?)))
@@ -372,6 +363,21 @@ impl TryFrom<&HypothesisDocument> for Predictor {
             HypothesisError(detail.to_owned())
         })
     }
+}
+
+/// Checks that Winnow has one exponent per feature, each within its range.
+fn check_exponents(base: Base, exponents: &[i32], features: usize) -> Result<(), HypothesisError> {
+    let most = base.exponent_max();
+    let far = exponents.iter().find(|e| !(-most..=most).contains(*e));
+    let detail = match (exponents.len(), far) {
+        (0, _) => "there are no features".to_owned(),
+        (given, _) if given != features => {
+            format!("{given} exponents, but there are {features} features")
+        }
+        (_, Some(far)) => format!("exponent {far} is not from -{most} to {most}"),
+        (_, None) => return Ok(()),
+    };
+    Err(HypothesisError(detail))
 }
 
 /// Whether a name that the hypothesis does not list has no weight.

@@ -13,7 +13,15 @@ use crate::service::{Answer, Service, long_job, request};
 const EXAMPLE_ID: &str = "0198c1a5e0f77b3c9d2e4f5061728394";
 
 /// Parameters without examples: two values from an earlier answer, and one that needs a configured service.
-const WITHOUT_EXAMPLE: [&str; 4] = ["cursor", "encoding", "callback", "class"];
+const WITHOUT_EXAMPLE: [&str; 6] = [
+    "cursor",
+    "encoding",
+    "callback",
+    "class",
+    // These need features with names.
+    "minimum_count",
+    "discard",
+];
 
 const JSON: &str = "application/json";
 

@@ -327,7 +327,7 @@ fn openapi_operations_declare_their_errors_as_problems() {
 }
 
 /// The words that an operation id may begin with.
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 22] = [
     "analyse",
     "bound",
     "cancel",
@@ -338,6 +338,7 @@ const VERBS: [&str; 21] = [
     "delete",
     "draw",
     "evaluate",
+    "explain",
     "follow",
     "get",
     "import",

@@ -19,9 +19,14 @@ async fn table(service: &Service, name_and_query: &str) -> String {
     answer.text().to_owned()
 }
 
-/// The dataset of an upload. The service finds the label by the name of the column.
-async fn uploaded(service: &Service, csv: String) -> Value {
-    let answer = service.post_as("/v1/datasets", CSV, csv).await;
+/// The dataset of an upload with the options of a sample. The service finds the label by the name of the column.
+async fn uploaded(service: &Service, item: &Value, csv: String) -> Value {
+    let options = item["options"].as_object().unwrap().iter();
+    let query: Vec<_> = options
+        .map(|(name, value)| format!("{name}={}", value.as_str().unwrap()))
+        .collect();
+    let path = format!("/v1/datasets?{}", query.join("&"));
+    let answer = service.post_as(&path, CSV, csv).await;
     answer.expect(201).json()
 }
 
@@ -29,7 +34,7 @@ async fn uploaded(service: &Service, csv: String) -> Value {
 async fn each_sample_is_uploaded_with_its_counts() {
     let service = Service::start().await;
     let items = samples(&service).await;
-    assert_eq!(items.len(), 9);
+    assert_eq!(items.len(), 10);
     for (name, examples, positives, n) in [
         ("tic-tac-toe", 958, Some(626), 27),
         ("monks-1", 432, Some(216), 15),
@@ -40,6 +45,7 @@ async fn each_sample_is_uploaded_with_its_counts() {
         ("dnf", 500, None, 11),
         ("plurality", 500, None, 11),
         ("display", 500, None, 24),
+        ("messages", 500, None, 112),
     ] {
         let item = items.iter().find(|item| item["name"] == name).unwrap();
         let csv = table(&service, name).await;
@@ -47,7 +53,7 @@ async fn each_sample_is_uploaded_with_its_counts() {
         assert_eq!(item["columns"], json!(columns));
         assert_eq!(item["rows"], examples);
         assert_eq!(item["n"], n);
-        let dataset = uploaded(&service, csv).await;
+        let dataset = uploaded(&service, item, csv).await;
         assert_eq!(dataset["examples"], examples, "{name}");
         assert_eq!(dataset["n"], n, "{name}");
         assert_eq!(dataset["contradictions"], 0, "{name}");
@@ -82,7 +88,7 @@ async fn the_suggested_training_learns_each_sample() {
         assert_eq!(result["training"]["errors"], 0, "{item}");
         assert_eq!(result["training"]["examples"], item["rows"]);
         let text = table(&service, item["name"].as_str().unwrap()).await;
-        let dataset = uploaded(&service, text).await;
+        let dataset = uploaded(&service, &item, text).await;
         let train = json!({"learner": item["learner"], "data": {"dataset": dataset["id"]}});
         let again = service.run(&json!({"train": train})).await;
         assert_eq!(again["result"]["mistakes"], result["mistakes"], "{item}");
@@ -106,7 +112,7 @@ async fn drawn_samples_equal_generated_data() {
             let asked = format!("{query}&n=9&m=200&noise=0.1&seed={seed}");
             let csv = table(&service, &asked).await;
             assert_eq!(csv, table(&service, &asked).await);
-            let dataset = uploaded(&service, csv).await;
+            let dataset = uploaded(&service, &json!({"options": {}}), csv).await;
             let generated = json!({"seed": seed, "data": {"generated": {"n": 9, "target": target,
                 "sampling": "uniform", "count": 200, "noise": 0.1}}});
             let expected = service.post_json("/v1/datasets", &generated).await;
@@ -171,7 +177,7 @@ async fn sample_parameters_have_the_documented_ranges() {
             }
         }
     }
-    assert_eq!(checked, 2 * (4 * 2 + 3 * 4 + 5 + 3));
+    assert_eq!(checked, 2 * (4 * 2 + 3 * 4 + 5 + 3 + 3));
 }
 
 #[tokio::test]

@@ -113,7 +113,11 @@ fn tic_tac_toe() -> Table {
     Table {
         query: "",
         names: table.columns,
-        rows: table.rows.iter().map(|row| texts(row)).collect(),
+        rows: table
+            .rows
+            .iter()
+            .map(|row| row.iter().map(ToString::to_string).collect())
+            .collect(),
         label: 9,
         positive: "positive",
         ignored: Vec::new(),

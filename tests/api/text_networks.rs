@@ -130,7 +130,7 @@ async fn light_names_are_dropped_and_requests_that_cannot_are_refused() {
     refused("perceptron", "discard=1", "discard").await;
     refused(
         "perceptron",
-        "minimum_count=2&params.order=random",
+        "positive=a&minimum_count=2&params.order=random",
         "set another order",
     )
     .await;
@@ -307,8 +307,18 @@ async fn explanation_of_a_text_is_a_text_too_and_of_one_example_only() {
     assert!(text.text().contains("text:apple"));
     let svg = drawn("image/svg+xml").await;
     assert!(svg.text().starts_with("<svg"));
-    let two = service.post_as(&path, NDJSON, line.repeat(2)).await;
-    assert!(two.problem(422) == "wrong-data" && two.text().contains("one example"));
+    // Of several examples one is explained.
+    let two = format!("{line}{}", line.replace("apple", "banana"));
+    for (query, class) in [("", "a"), ("?example=0", "a"), ("?example=1", "b")] {
+        let answer = service
+            .post_as(&format!("{path}{query}"), NDJSON, two.clone())
+            .await;
+        assert_eq!(answer.expect(200).json()["predicted_class"], class);
+    }
+    let refused = service
+        .post_as(&format!("{path}?example=2"), NDJSON, two)
+        .await;
+    assert!(refused.problem(400) == "invalid-parameter" && refused.text().contains("2 examples"));
     let none = "{\"x\":{\"text\":\"nothing known\"}}\n".to_owned();
     let document = service
         .post_as(&path, NDJSON, none)
@@ -319,22 +329,30 @@ async fn explanation_of_a_text_is_a_text_too_and_of_one_example_only() {
         (&document["terms"], &document["unseen"]),
         (&json!([]), &json!(2))
     );
-    let signed = "/v1/learners/perceptron/train?seed=1";
-    let job = service
-        .post_as(signed, "text/csv", "a,b,label\n1,0,1\n0,1,0\n".to_owned())
-        .await
-        .expect(200)
-        .json();
-    let path = format!(
-        "/v1/models/{}/explanation",
-        job["result"]["model"].as_str().unwrap()
-    );
-    let refused = service
-        .post_as(&path, "text/csv", "a,b\n1,0\n".to_owned())
-        .await;
-    assert!(
-        refused.problem(422) == "inexpressible" && refused.text().contains("absent"),
-        "{}",
-        refused.text()
-    );
+    // Bits are read as signs, so that an absent feature speaks too. A kernel over all conjunctions has no such terms.
+    for (learner, refused) in [("perceptron", false), ("kernel-perceptron", true)] {
+        let train = format!("/v1/learners/{learner}/train?seed=1");
+        let table = "a,b,label\n1,0,1\n0,1,0\n".to_owned();
+        let job = service
+            .post_as(&train, "text/csv", table)
+            .await
+            .expect(200)
+            .json();
+        let path = format!(
+            "/v1/models/{}/explanation",
+            job["result"]["model"].as_str().unwrap()
+        );
+        let answer = service
+            .post_as(&path, "text/csv", "a,b\n1,0\n".to_owned())
+            .await;
+        if refused {
+            assert!(answer.problem(422) == "inexpressible" && answer.text().contains("negated"));
+            continue;
+        }
+        let document = answer.expect(200).json();
+        let terms = document["terms"].as_array().unwrap().iter();
+        let sum: i64 = terms.map(|term| term["weight"].as_i64().unwrap()).sum();
+        let bias = document["bias"].as_i64().unwrap_or(0);
+        assert_eq!(document["score"], sum + bias, "{document}");
+    }
 }

@@ -24,6 +24,18 @@ fn pointer(field: &str) -> String {
     }
 }
 
+/// The fields that need features with names.
+const OF_NAMES: [&str; 2] = ["minimum_count", "discard"];
+
+/// Data for a learner, of a kind that the field needs.
+fn data_for(learner: &str, field: &str) -> Value {
+    match OF_NAMES.contains(&field) {
+        true => json!({"labelled": {"examples": [
+            {"x": ["a", "b"], "y": 1}, {"x": ["b", "c"], "y": -1}]}}),
+        false => data(learner),
+    }
+}
+
 fn data(learner: &str) -> Value {
     match learner.starts_with("directed-drift") {
         true => json!({"half_space": {"examples": ["101", "110"], "assume": "uniform-positive"}}),
@@ -44,7 +56,8 @@ async fn both(service: &Service, learner: &str, field: &str, value: &Value) -> [
     };
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair(field, &text);
-    let mut job = json!({"train": {"learner": {"name": learner}, "data": data(learner)}});
+    let mut job =
+        json!({"train": {"learner": {"name": learner}, "data": data_for(learner, field)}});
     if field != "seed" {
         query.append_pair("seed", "1");
         job["train"]["seed"] = json!(1);
@@ -56,7 +69,7 @@ async fn both(service: &Service, learner: &str, field: &str, value: &Value) -> [
     *place = value.clone();
     let path = format!("/v1/learners/{learner}/train?{}", query.finish());
     let headers = [("content-type", JSON), ("prefer", "wait=0")];
-    let body = data(learner).to_string();
+    let body = data_for(learner, field).to_string();
     [
         service.send(request("POST", &path, &headers, body)).await,
         service.post_json("/v1/jobs", &job).await,
@@ -138,6 +151,9 @@ fn fields() -> Vec<(String, String, Value)> {
     fields.push(("callback".to_owned(), "perceptron".to_owned(), hook));
     let texts = ["true", "7"].map(|text| ("name".to_owned(), "winnow".to_owned(), json!(text)));
     fields.extend(texts);
+    for (name, value) in OF_NAMES.into_iter().zip([json!(2), json!(0.5)]) {
+        fields.push((name.to_owned(), "winnow".to_owned(), value));
+    }
     let list = json!([1, 2, 3, 4]);
     fields.push(("params.initial".to_owned(), "perceptron".to_owned(), list));
     fields

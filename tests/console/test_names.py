@@ -97,8 +97,13 @@ def test_typed_names_are_predicted_and_unknown_ones_counted(page, see, service, 
     expect(rows).to_have_count(5)
     for index, name in enumerate(found["predicted_classes"]):
         expect(rows.nth(index + 1).locator(".answer")).to_contain_text(f"{name}score {found['scores'][index]}")
-        expect(rows.nth(index + 1).get_by_role("cell").last).to_have_text(str(found["unseen"][index]))
+        expect(rows.nth(index + 1).get_by_role("cell").nth(2)).to_have_text(str(found["unseen"][index]))
     assert found["unseen"] == [0, 1, 2, 0]
+    rows.nth(2).get_by_role("button", name="Why line 2?").click()
+    why = page.get_by_role("region", name="Why this prediction")
+    expect(why.get_by_text("The class place claims an example if")).to_be_visible()
+    expect(why.get_by_role("row").nth(1)).to_contain_text("New York")
+    expect(why.get_by_text("1 name of the example is unknown to the model.")).to_be_visible()
     see("model-predict-names")
     link = page.url
     page.goto("#/models")
@@ -106,6 +111,25 @@ def test_typed_names_are_predicted_and_unknown_ones_counted(page, see, service, 
     expect(field).to_have_value(re.compile("New York"))
     field.fill("the dog\n[\"New")
     expect(page.get_by_text("Line 2: A line that begins with [ or { is JSON, but this one is not complete.")).to_be_visible()
+
+
+def test_a_typed_text_is_predicted_and_explained(page, see, service):
+    texts = [("Win money NOW", "spam"), ("See you at lunch", "ham"), ("A prize, NOW", "spam"), ("At home? See you", "ham")]
+    lines = "".join(json.dumps({"x": {"text": text}, "y": kind}) + "\n" for text, kind in texts)
+    job = service.post("/v1/learners/winnow/train?seed=1&minimum_count=2", lines.encode(), media_type=NDJSON, prefer="wait=60")
+    page.goto(f"#/models/{job['result']['model']}?tab=predict")
+    field = page.get_by_label("text", exact=True)
+    expect(field).to_have_value("")
+    field.fill("You see, now is now")
+    expect(page.locator(".answer")).to_contain_text(re.compile("ham|spam"))
+    page.get_by_role("button", name="Why?").click()
+    why = page.get_by_role("region", name="Why this prediction")
+    expect(why.get_by_role("row", name=re.compile("text:now"))).to_be_visible()
+    expect(why.get_by_text("1 name of the example is unknown to the model.")).to_be_visible()
+    field.fill("lunch")
+    expect(why.get_by_text("No term has a weight.")).to_be_visible()
+    field.fill("You see, now is now")
+    see("model-predict-text")
 
 
 @pytest.mark.faults

@@ -69,23 +69,24 @@ function Rule({ rule, classes }) {
   return html`<p class="rule">Predicts <strong>${positive}</strong> if ${first.replace(/\.$/, "")}, and <strong>${negative}</strong> otherwise. ${rest.join(" ")}</p>`;
 }
 
-/** @param {{explanation: Explanation, classes: string[]|null}} props */
-function Terms({ explanation, classes }) {
+/** @param {{explanation: Explanation, classes: string[]|null}} props  `classes`: for which a bar to the left and one to the right speak. */
+export function Terms({ explanation, classes }) {
   const { terms, share, bias, detail } = explanation;
   const sizes = terms.map((term) => sizeOf(term.weight));
   const most = sizes.reduce((high, { log2 }) => Math.max(high, log2), -Infinity);
   const hasUses = terms.some((term) => typeof term.uses === "number");
+  const hasValues = terms.some((term) => typeof term.value === "number");
   const isTwoSided = sizes.some(({ sign }) => sign < 0);
   return html`<div class="stack">
     <${Rule} rule=${explanation.rule} classes=${classes} />
-    ${terms.length === 0 ? html`<p class="muted">All weights are 0. No feature matters.</p>`
+    ${terms.length === 0 ? html`<p class="muted">No term has a weight.</p>`
       : html`<div class=${`scroll ${terms.length > 20 ? "tall" : ""}`} tabindex="0" role="region" aria-label="Heaviest terms"><table class="terms">
         <caption>The ${number(terms.length)} heaviest terms${bias !== null && bias !== undefined && html`; the constant is ${number(bias)}`}</caption>
         <thead><tr><th scope="col">${explanation.max_literals ? "conjunction" : "feature"}</th><th scope="col" class="number">weight</th>
-          ${hasUses && html`<th scope="col" class="number">updates</th>`}<th scope="col" class="bar"><span class="hidden-label">bar</span></th></tr></thead>
+          ${hasValues && html`<th scope="col" class="number">value</th>`}${hasUses && html`<th scope="col" class="number">updates</th>`}<th scope="col" class="bar"><span class="hidden-label">bar</span></th></tr></thead>
         <tbody>${terms.map((term, index) => html`<tr key=${index}><th scope="row" class="feature">${nameOf(term)}
             <span class="bar-below"><${Bar} share=${shareOf(sizes[index], most)} /></span></th>
-          <td class="number">${number(term.weight)}</td>${hasUses && html`<td class="number">${number(term.uses)}</td>`}
+          <td class="number">${number(term.weight)}</td>${hasValues && html`<td class="number">${number(term.value)}</td>`}${hasUses && html`<td class="number">${number(term.uses)}</td>`}
           <td class="bar"><${Bar} share=${shareOf(sizes[index], most)} /></td></tr>`)}</tbody>
       </table></div>`}
     ${classes && terms.length > 0 && html`<p class="small muted">A bar to the right speaks for <strong>${classes[1]}</strong>${isTwoSided && html`, and a bar

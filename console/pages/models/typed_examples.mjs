@@ -9,6 +9,7 @@ import { Fault } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
 import { Answer } from "./answer.mjs";
+import { Why } from "./why.mjs";
 
 /** @typedef {import("./words.mjs").Model} Model */
 
@@ -39,6 +40,9 @@ export function TypedExamples({ model, query, isReal }) {
 /** @param {{model: Model, query: URLSearchParams, form: Form}} props */
 function TypedLines({ model, query, form }) {
   const [long, setLong] = useState(/** @type {string|null} */ (null));
+  const [why, setWhy] = useState(/** @type {number|null} */ (null));
+  // An absent name adds nothing, so the names of an example explain its prediction.
+  const isNamed = model.vocabulary === "open";
   const { start } = form;
   const text = long ?? query.get("examples") ?? start;
   const lines = text.split("\n").map((line) => line.trim()).filter(Boolean).slice(0, EXAMPLES_MAX);
@@ -61,11 +65,15 @@ function TypedLines({ model, query, form }) {
     <${Fault} error=${answer.error} onRetry=${answer.reload} />
     ${!fault && lines.length > 0 && html`<div class="scroll tall" tabindex="0" role="region" aria-label="Predictions"><table>
       <caption class="hidden-label">Predictions of the typed examples</caption>
-      <thead><tr><th scope="col">example</th><th scope="col">prediction</th>${unseen && html`<th scope="col" class="number">unknown names</th>`}</tr></thead>
+      <thead><tr><th scope="col">example</th><th scope="col">prediction</th>${unseen && html`<th scope="col" class="number">unknown names</th>`}${isNamed && html`<th scope="col"><span class="hidden-label">Why</span></th>`}</tr></thead>
       <tbody>${lines.map((line, index) => html`<tr key=${index}><td class="bits">${line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line}</td>
         <td><${Answer} model=${model} predictions=${answer.value} index=${index} isOld=${answer.isLoading} /></td>
-        ${unseen && html`<td class="number">${number(unseen[index])}</td>`}</tr>`)}</tbody>
+        ${unseen && html`<td class="number">${number(unseen[index])}</td>`}
+        ${isNamed && html`<td><button class="small-button" aria-expanded=${why === index} aria-label=${`Why line ${index + 1}?`}
+          onClick=${() => setWhy(why === index ? null : index)}>Why?</button></td>`}</tr>`)}</tbody>
     </table></div>`}
+    ${!fault && why !== null && why < lines.length && html`<h3>Why line ${why + 1}?</h3>
+      <${Why} model=${model} json=${{ unlabelled: { examples: [form.read(lines[why] ?? "")] } }} />`}
   <//>`;
 }
 

@@ -12,6 +12,7 @@ import { Fault } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
 import { Answer } from "./answer.mjs";
+import { Why } from "./why.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Model} Model */
@@ -46,6 +47,7 @@ export function TypedRows({ model, table, query }) {
     <p class="muted">Change a value: the prediction follows. The address of this page holds the rows, so you can send them as a link.</p>
     ${rows.map((row, index) => html`<${RowForm} key=${index} title=${rows.length > 1 ? `Row ${index + 1}` : "The row"} columns=${columns} row=${row}
       answer=${html`<${Answer} model=${model} predictions=${answer.value} index=${index} isOld=${answer.isLoading} />`}
+      why=${model.vocabulary === "open" ? () => html`<${Why} model=${model} json=${{ rows: [bodyOf(row, columns)] }} />` : null}
       onChange=${(/** @type {Row} */ next) => set(rows.map((old, at) => (at === index ? next : old)))}
       onRemove=${rows.length > 1 ? () => set(rows.filter((_, at) => at !== index)) : null} />`)}
     <${Fault} error=${answer.error} onRetry=${answer.reload} />
@@ -55,17 +57,20 @@ export function TypedRows({ model, table, query }) {
 }
 
 /**
- * @param {{title: string, columns: Column[], row: Row, answer: any, onChange: (row: Row) => void, onRemove: (() => void)|null}} props
+ * @param {{title: string, columns: Column[], row: Row, answer: any, why: (() => any)|null, onChange: (row: Row) => void, onRemove: (() => void)|null}} props
  */
-function RowForm({ title, columns, row, answer, onChange, onRemove }) {
+function RowForm({ title, columns, row, answer, why, onChange, onRemove }) {
   const [shown, setShown] = useState(COLUMNS_SHOWN);
+  const [isAsked, setAsked] = useState(false);
   const id = useId();
   const left = columns.length - shown;
   return html`<section class="typed-row" aria-labelledby=${id}>
     <div class="row spread"><h3 id=${id}>${title}</h3>${answer}</div>
     <div class="fields small-fields">${columns.slice(0, shown).map((column) => html`<${Cell} key=${column.index} column=${column} value=${row[column.name] ?? null}
       onChange=${(/** @type {string|null} */ value) => onChange({ ...row, [column.name]: value })} />`)}</div>
-    ${(left > 0 || onRemove) && html`<div class="row">
+    ${why && isAsked && why()}
+    ${(left > 0 || why || onRemove) && html`<div class="row">
+      ${why && html`<button class="small-button" aria-expanded=${isAsked} onClick=${() => setAsked(!isAsked)}>Why?</button>`}
       ${left > 0 && html`<button class="small-button" onClick=${() => setShown(shown + 100)}>Show ${number(Math.min(left, 100))} more of ${number(columns.length)} columns</button>`}
       ${onRemove && html`<button class="small-button" onClick=${onRemove}>Remove ${title.toLowerCase()}</button>`}</div>`}
   </section>`;
@@ -74,6 +79,7 @@ function RowForm({ title, columns, row, answer, onChange, onRemove }) {
 /** The control of one cell by the kind of its column. @param {{column: Column, value: string|null, onChange: (value: string|null) => void}} props */
 function Cell({ column, value, onChange }) {
   const values = column.values ?? [];
+  const kind = cellsOf(column);
   if (column.kind === "boolean") return html`<div class="field"><span class="label">${column.name}</span>
     <label class="check"><input type="checkbox" aria-label=${column.name} checked=${value === values[1]}
       onChange=${(/** @type {Event} */ event) => onChange((/** @type {HTMLInputElement} */ (event.target).checked ? values[1] : values[0]) ?? null)} />
@@ -85,10 +91,22 @@ function Cell({ column, value, onChange }) {
       onChange=${(/** @type {string} */ text) => onChange(text === MISSING ? null : text)} />`}<//>`;
   }
   const type = (/** @type {Event} */ event) => onChange(valueOf(event).trim() === "" ? null : valueOf(event));
-  const isNumber = column.kind !== "nominal";
+  if (kind === "text") return html`<${Field} label=${column.name} hint="A text as it is: the model makes names of its words.">${(/** @type {object} */ attributes) => html`<textarea
+    ...${attributes} value=${value ?? ""} onInput=${type}></textarea>`}<//>`;
+  const isNumber = isNumeric(column);
   const fault = isNumber && value !== null && !Number.isFinite(Number(value)) ? "The value must be a number." : undefined;
   return html`<${Field} label=${column.name} hint=${hintOf(column)} fault=${fault}>${(/** @type {object} */ attributes) => html`<input ...${attributes}
     value=${value ?? ""} placeholder="(missing)" inputmode=${isNumber ? "decimal" : "text"} autocomplete="off" onInput=${type} />`}<//>`;
+}
+
+/** What a cell of a column holds. Columns of names have cells of several kinds. @param {Column} column */
+function cellsOf({ kind, cells }) {
+  return kind === "names" ? cells : kind;
+}
+
+/** @param {Column} column */
+function isNumeric(column) {
+  return cellsOf(column) === "number" || cellsOf(column) === "thermometer";
 }
 
 /** @param {Column} column */
@@ -105,9 +123,11 @@ function startOf(columns) {
   return Object.fromEntries(columns.map((column) => [column.name, firstOf(column)]));
 }
 
-/** @param {Column} column @returns {string} */
+/** @param {Column} column @returns {string|null} */
 function firstOf(column) {
   const { thresholds = [], values = [] } = column;
+  // A name that an example lacks is a missing cell.
+  if (column.kind === "names") return null;
   if (column.kind === "nominal" || column.kind === "boolean") return values[0] ?? "";
   return String(thresholds[Math.floor(thresholds.length / 2)] ?? 0);
 }
@@ -136,7 +156,6 @@ function rowsIn(query, columns) {
 function bodyOf(row, columns) {
   return Object.fromEntries(columns.map((column) => {
     const text = row[column.name] ?? null;
-    const isNumber = column.kind === "number" || column.kind === "thermometer";
-    return [column.name, isNumber && text !== null && Number.isFinite(Number(text)) ? Number(text) : text];
+    return [column.name, isNumeric(column) && text !== null && Number.isFinite(Number(text)) ? Number(text) : text];
   }));
 }

@@ -16,6 +16,10 @@ const SHARED = {
     description: "Each class has its share of the held-out examples or of every fold. The parts are then no independent draws, and no certificate rests on them." },
   seed: { title: "Seed", type: "integer", minimum: 0, maximum: 9007199254740991, default: "drawn",
     description: "Equal requests with equal seeds give equal results." },
+  minimum_count: { title: "Examples per name", type: "integer", minimum: 1, default: "any number",
+    description: "For examples with names: a name counts once so many of them have had it. Rarer names are left out of the model, which has no bound then." },
+  discard: { title: "Names to drop", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "none",
+    description: "For examples with names: the share of them that the model drops in the end, those of the smallest weights." },
   multiclass: { title: "More than two classes", type: "string", enum: ["one-vs-rest", "joint"], default: "one-vs-rest",
     description: "Each class learns against all others, or the true and the predicted class learn together (joint)." },
   bias: { title: "Bias", type: "boolean", description: "Whether the hyperplane may miss the origin." },
@@ -32,7 +36,7 @@ function shared(...names) {
 /** @type {Task[]} */
 export const TASKS = [
   { name: "train", title: "Train a learner", question: "Which hypothesis explains the examples, and after how many mistakes?", verb: "Train", learners: "one",
-    fields: shared("holdout", "stratify", "multiclass", "seed") },
+    fields: shared("holdout", "stratify", "multiclass", "minimum_count", "discard", "seed") },
   { name: "compare", title: "Compare learners", question: "Which learner errs least on examples that its training did not see?", verb: "Compare", learners: "several",
     fields: { folds: { title: "Folds", type: "integer", minimum: 2, maximum: 100, default: 5, description: "Parts of the examples. Each part judges the trainings on the others. Leave this field open beside a hold-out." },
       holdout: { ...SHARED.holdout, description: "Share of the examples that judges all trainings, instead of folds." }, ...shared("stratify", "multiclass", "seed") } },

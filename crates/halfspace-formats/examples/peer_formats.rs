@@ -38,6 +38,8 @@ struct Request {
     /// The features of a tensor.
     #[serde(default)]
     n: usize,
+    /// The lengths of the sequences of words in texts.
+    words: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -76,8 +78,11 @@ fn format(request: &Request) -> Result<Format, Failure> {
 }
 
 fn read(request: &Request) -> Result<usize, Failure> {
-    let file = File::open(&request.file)?;
-    let parsed = parse(format(request)?, file, &Options::default())?;
+    let (file, mut options) = (File::open(&request.file)?, Options::default());
+    if let Some(words) = &request.words {
+        options.set("words", words)?;
+    }
+    let parsed = parse(format(request)?, file, &options)?;
     Ok(black_box(parsed).data.examples())
 }
 

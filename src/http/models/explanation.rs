@@ -192,6 +192,9 @@ pub struct ExampleParameters {
     top: Option<u32>,
     /// The class whose hypothesis to explain, if the model tells more than two apart; the predicted one when absent.
     class: Option<String>,
+    /// The example of the body to explain, counted from 0.
+    #[param(default = 0)]
+    example: Option<u64>,
 }
 
 /// The query of the explanation of an example.
@@ -199,6 +202,7 @@ struct ExampleQuery {
     data: DataOptions,
     top: Option<u32>,
     class: Option<String>,
+    example: usize,
 }
 
 impl ExampleQuery {
@@ -211,19 +215,19 @@ impl ExampleQuery {
             data,
             top: None,
             class: None,
+            example: 0,
         };
         for (name, text) in query_pairs(query)? {
+            let wrong = |_| {
+                let detail = format!("{text:?} is no whole number");
+                Problem::parameter(Code::INVALID_PARAMETER, &name, detail)
+            };
             match name.as_str() {
-                "top" => {
-                    let detail = || format!("{text:?} is no whole number");
-                    let top = text.parse();
-                    read.top = Some(top.map_err(|_| {
-                        Problem::parameter(Code::INVALID_PARAMETER, "top", detail())
-                    })?);
-                }
+                "top" => read.top = Some(text.parse().map_err(wrong)?),
+                "example" => read.example = text.parse().map_err(wrong)?,
                 "class" => read.class = Some(text),
                 _ if read.data.parameter(&name, &text)? => {}
-                _ => return Err(data_options::unknown(&name, &["top", "class"])),
+                _ => return Err(data_options::unknown(&name, &["top", "class", "example"])),
             }
         }
         Ok(read)
@@ -233,15 +237,15 @@ impl ExampleQuery {
 /// Explains the decision on one example: the terms that are true for it, with their exact weights.
 ///
 /// Of a text the terms are its names, those with the largest weights first; where names have values, those with the
-/// largest products of weight and value. A kernel gives the heaviest conjunctions of the names of the example. Models
-/// for which an absent feature counts as much as a present one have no such terms, and you get 422.
+/// largest products of weight and value. If an absent feature counts as -1, its negation is a term. A monotone kernel
+/// gives the heaviest conjunctions of the features of the example; over all conjunctions, a kernel is refused.
 #[utoipa::path(post, path = "/v1/models/{id}/explanation", tag = "models",
     params(("id" = ModelId, Path, description = "The model"), DataParameters, ExampleParameters,
         ("Accept" = Option<String>, Header,
             description = "`application/json`, `text/plain` or `image/svg+xml`")),
     request_body(
         content((Data = "application/json"), (Octets = "*/*")),
-        description = "One example. A label is ignored"),
+        description = "The example, possibly among others. Labels are ignored"),
     responses((status = 200, description = "The explanation",
         content((ExampleExplanation = "application/json"), (String = "text/plain"),
             (String = "image/svg+xml")))),
@@ -273,24 +277,19 @@ pub async fn explain_model_example(
     let (limits, stop) = (app.limits.clone(), cancel_on_drop.flag());
     let read = body.read(&app, effort, move |reader| {
         let read = halfspace_formats::read(format, reader, &options)?;
-        match examples(read, ExamplesUse::Predict)? {
-            RequestExamples::Sent(parsed, _) if parsed.data.examples() == 1 => {
-                let found = explained(
-                    &model,
-                    &parsed,
-                    query.class.as_deref(),
-                    top,
-                    (&limits, &stop),
-                )?;
-                let shown = found.explanation.clone();
-                let head = found.head();
-                Ok(written(media_type, found, &head, &shown))
-            }
-            RequestExamples::Sent(..) | RequestExamples::Stored(..) => Err(Problem::new(
-                Code::WRONG_DATA,
-                "An explanation is of one example; send one.",
-            )),
-        }
+        let RequestExamples::Sent(parsed, _) = examples(read, ExamplesUse::Predict)? else {
+            let detail = "The body names a dataset. Send the example itself.";
+            return Err(Problem::new(Code::WRONG_DATA, detail));
+        };
+        let class = query.class.as_deref();
+        let found = explained(
+            &model,
+            &parsed,
+            (class, query.example, top),
+            (&limits, &stop),
+        )?;
+        let (head, shown) = (found.head(), found.explanation.clone());
+        Ok(written(media_type, found, &head, &shown))
     });
     read.await
 }
@@ -298,18 +297,27 @@ pub async fn explain_model_example(
 fn explained(
     model: &LoadedModel,
     parsed: &Parsed,
-    class: Option<&str>,
-    top: usize,
+    (class, example, top): (Option<&str>, usize, usize),
     (limits, stop): (&Limits, &StopFlag),
 ) -> Result<ExampleExplanation, Problem> {
     let data = fit(model, parsed, Origin::Whole)?;
+    let count = data.examples();
+    if example >= count {
+        let detail = format!("the body has {count} examples, counted from 0");
+        return Err(Problem::parameter(
+            Code::INVALID_PARAMETER,
+            "example",
+            detail,
+        ));
+    }
+    let data = data.rows(example..example + 1);
     let predictor = &model.predictor;
     let mut decisions: Vec<Decision> = Vec::new();
     for_each_decisions_until(predictor, &data, parsed.zero_bit_value, stop, |own| {
         decisions.extend_from_slice(own);
         ControlFlow::Continue(())
     });
-    let unseen = unknown_features(&*data, predictor.n(), stop);
+    let unseen = unknown_features(&data, predictor.n(), stop);
     let unseen = unseen.map_err(|interrupt| interrupted(limits, interrupt))?;
     let Some(decision) = decisions.pop() else {
         return Err(interrupted(
@@ -333,12 +341,12 @@ fn explained(
     };
     let explanation = explain_example(of_class(model, class)?, &data, request, stop);
     let explanation = explanation.map_err(|interrupt| interrupted(limits, interrupt))?;
-    let mut explanation = explanation.ok_or_else(|| {
-        Problem::new(
-            Code::INEXPRESSIBLE,
-            "For this model an absent feature counts as much as a present one, so the features of an example alone \
-             explain nothing. GET /v1/models/{id}/explanation has the heaviest terms of the model.",
-        )
+    let mut explanation = explanation.map_err(|why| {
+        let detail = format!(
+            "The model cannot be explained by one example: {why}. GET /v1/models/{{id}}/explanation has its \
+             heaviest terms."
+        );
+        Problem::new(Code::INEXPRESSIBLE, detail)
     })?;
     if let Some(class) = class {
         explanation = explanation.of_member(class);

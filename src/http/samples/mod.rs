@@ -66,6 +66,9 @@ pub struct SampleDocument {
     rows: usize,
     /// Names of the columns with default parameters. The last column is the label.
     columns: Vec<String>,
+    /// Options of data with which to upload the table, such as the kind of a column. Empty if it tells by itself.
+    #[schema(value_type = Object)]
+    options: Value,
     /// Names of the classes.
     classes: &'static [&'static str],
     /// Features per example of a dataset of the table with default parameters.
@@ -135,12 +138,19 @@ pub async fn get_sample(
 
 fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
     let table = sample.table(&SampleParameters::default())?;
-    let encoded = parse(Format::Csv, csv(&table).as_bytes(), &Options::default())?;
-    let options = sample.learner_parameters.iter();
-    let options: Vec<_> = options
-        .map(|(name, value)| format!("params.{name}={value}"))
-        .collect();
-    let mark = if options.is_empty() { "" } else { "?" };
+    let mut options = Options::default();
+    for (name, value) in sample.options {
+        options
+            .set(name, value)
+            .map_err(|detail| Problem::new(Code::INTERNAL, detail))?;
+    }
+    let encoded = parse(Format::Csv, csv(&table).as_bytes(), &options)?;
+    let of_data = sample.options.iter();
+    let of_data = of_data.map(|(name, value)| format!("{name}={value}"));
+    let of_learner = sample.learner_parameters.iter();
+    let of_learner = of_learner.map(|(name, value)| format!("params.{name}={value}"));
+    let query: Vec<_> = of_data.chain(of_learner).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
     Ok(SampleDocument {
         name: sample.name,
         title: sample.title,
@@ -148,6 +158,13 @@ fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
         source: sample.source,
         rows: table.rows.len(),
         columns: table.columns,
+        options: Value::Object(
+            sample
+                .options
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect(),
+        ),
         classes: sample.classes,
         n: encoded.data.n(),
         learner: learner(sample),
@@ -155,7 +172,7 @@ fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
         train: format!(
             "/v1/learners/{}/train{mark}{}",
             sample.learner,
-            options.join("&")
+            query.join("&")
         ),
     })
 }
@@ -192,7 +209,7 @@ fn csv(table: &SampleTable) -> String {
     let mut text = String::new();
     push_csv_line(&mut text, table.columns.iter().map(String::as_str));
     for row in &table.rows {
-        push_csv_line(&mut text, row.iter().copied());
+        push_csv_line(&mut text, row.iter().map(AsRef::as_ref));
     }
     text
 }

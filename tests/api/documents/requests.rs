@@ -26,7 +26,7 @@ const SCRIPTED: [(&str, usize); 10] = [
     ("docs/how-to/certificates.md", 5),
     ("docs/how-to/explain-a-model.md", 3),
     ("docs/how-to/names.md", 8),
-    ("docs/how-to/texts.md", 4),
+    ("docs/how-to/texts.md", 6),
     ("docs/how-to/sessions.md", 5),
     ("docs/how-to/sweeps.md", 5),
     ("docs/how-to/programs.md", 2),

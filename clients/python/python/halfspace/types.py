@@ -3790,6 +3790,9 @@ class Sample(Struct, kw_only=True, omit_defaults=True):
     name: str
     """Name in requests."""
 
+    options: dict[str, Any]
+    """Options of data with which to upload the table, such as the kind of a column. Empty if it tells by itself."""
+
     parameters: dict[str, Any]
     """Query parameters as a JSON Schema with defaults."""
 

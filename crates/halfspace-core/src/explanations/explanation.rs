@@ -87,6 +87,18 @@ pub enum TermWeight {
     Power(Power),
 }
 
+impl TermWeight {
+    fn opposite(&self) -> Self {
+        match self {
+            Self::Number(number) => match number.as_i64() {
+                Some(whole) => (-whole).into(),
+                None => (-number.as_f64().unwrap_or_default()).into(),
+            },
+            Self::Power(power) => Self::Power(power.clone()),
+        }
+    }
+}
+
 impl From<i64> for TermWeight {
     fn from(weight: i64) -> Self {
         Self::Number(weight.into())
@@ -161,8 +173,40 @@ impl Explanation {
         }
     }
 
-    /// The explanation of an example that has these features, which are all that the hypothesis knows. With values, the
-    /// terms stand in the order of their products.
+    /// The same explanation by the numbers that the features of its hypothesis have elsewhere.
+    #[must_use]
+    pub(super) fn renumbered(mut self, features: &[u32]) -> Self {
+        // Without any feature, the hypothesis has one that is not among them.
+        self.terms
+            .retain(|term| term.literals.is_empty() || !features.is_empty());
+        for literal in self.terms.iter_mut().flat_map(|term| &mut term.literals) {
+            literal.feature = features[literal.feature - 1] as usize + 1;
+        }
+        self
+    }
+
+    /// The terms of one literal that are true for an example with these features. If an absent feature counts as -1,
+    /// its negation has the opposite weight.
+    #[must_use]
+    pub(super) fn true_for(mut self, features: &[u32], is_signed: bool) -> Self {
+        self.terms.retain_mut(|term| {
+            let Some(literal) = term.literals.first_mut() else {
+                return true;
+            };
+            let is_active = features
+                .binary_search(&(literal.feature as u32 - 1))
+                .is_ok();
+            if is_signed && !is_active {
+                literal.negated = true;
+                term.weight = term.weight.opposite();
+            }
+            is_active != literal.negated
+        });
+        self
+    }
+
+    /// The `top` terms of the explanation of an example with these features. With values, the terms stand in the order
+    /// of their products.
     #[must_use]
     pub(super) fn of_example(
         mut self,
@@ -170,23 +214,20 @@ impl Explanation {
         values: Option<&[f64]>,
         top: usize,
     ) -> Self {
-        for term in &mut self.terms {
-            for literal in &mut term.literals {
-                let place = literal.feature - 1;
-                term.value = values.map(|values| values[place]);
-                literal.feature = features.get(place).map_or(1, |&id| id as usize + 1);
+        if let Some(values) = values {
+            for term in &mut self.terms {
+                let feature = term
+                    .literals
+                    .first()
+                    .map(|literal| literal.feature as u32 - 1);
+                let place = feature.and_then(|feature| features.binary_search(&feature).ok());
+                term.value = place.map(|place| values[place]);
             }
-        }
-        let size = |term: &Term| term.weight.length().abs() * term.value.map_or(1.0, f64::abs);
-        if values.is_some() {
+            let size = |term: &Term| term.weight.length().abs() * term.value.map_or(1.0, f64::abs);
             self.terms
                 .sort_by(|one, next| size(next).total_cmp(&size(one)));
-            self.terms.truncate(top);
         }
-        if features.is_empty() {
-            // The one feature of the hypothesis is none of the example.
-            self.terms.retain(|term| term.literals.is_empty());
-        }
+        self.terms.truncate(top);
         // The share would be one of the terms of the example.
         Self {
             share: None,

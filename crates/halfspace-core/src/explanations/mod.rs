@@ -21,6 +21,7 @@ mod text;
 
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features};
 
 pub use conjunctions::LITERALS_MAX;
@@ -49,9 +50,11 @@ pub fn explain(
     }
 }
 
+/// The most features of a hypothesis of which an absent one counts too.
+const ABSENT_MAX: usize = 1 << 16;
+
 /// Explains a decision on one example: the heaviest of the terms that are true for it, or with values those that add
-/// most. The names of the request are those of all features. None if an absent feature counts too, so that the terms of
-/// the example alone explain nothing.
+/// most. The names of the request are those of all features. The inner error says why there are no such terms.
 ///
 /// # Errors
 /// The interrupt that stopped the work.
@@ -63,9 +66,42 @@ pub fn explain_example(
     example: &Data,
     request: ExplanationRequest<'_>,
     stop: &StopFlag,
-) -> Result<Option<Explanation>, Interrupt> {
+) -> Result<Result<Explanation, &'static str>, Interrupt> {
     let (n, top) = (hypothesis.n(), request.top);
-    let entries: Vec<(u32, Option<f64>)> = match example.features() {
+    let known = entries(example)
+        .into_iter()
+        .take_while(|(id, _)| (*id as usize) < n);
+    let (features, values): (Vec<u32>, Vec<Option<f64>>) = known.unzip();
+    let values: Option<Vec<f64>> = values.into_iter().collect();
+    let values = values.filter(|values| !values.is_empty());
+    let Some(own) = hypothesis.only(&features) else {
+        return among_all(hypothesis, &features, values.as_deref(), request, stop);
+    };
+    let names = request.names.map(|names| {
+        let names = features.iter().filter_map(|&id| names.get(id as usize));
+        names.cloned().collect::<Vec<_>>()
+    });
+    let request = ExplanationRequest {
+        names: names.as_deref(),
+        // Values change the order.
+        top: if values.is_some() {
+            features.len()
+        } else {
+            top
+        },
+        ..request
+    };
+    let explanation = explain(&own, request, stop)?.renumbered(&features);
+    Ok(Ok(explanation.of_example(
+        &features,
+        values.as_deref(),
+        top,
+    )))
+}
+
+/// The active features of the first example, with their values unless it is Boolean.
+fn entries(example: &Data) -> Vec<(u32, Option<f64>)> {
+    match example.features() {
         Features::Sparse(rows) => {
             let (row, is_real) = (rows.row(0), rows.is_real());
             let value = |value| Some(value).filter(|_| is_real);
@@ -83,37 +119,38 @@ pub fn explain_example(
             let own = values.filter(|(_, value)| **value != 0.0);
             own.map(|(id, value)| (id, Some(*value))).collect()
         }
+    }
+}
+
+/// The explanation of an example whose absent features may count too.
+fn among_all(
+    hypothesis: &Hypothesis,
+    features: &[u32],
+    values: Option<&[f64]>,
+    request: ExplanationRequest<'_>,
+    stop: &StopFlag,
+) -> Result<Result<Explanation, &'static str>, Interrupt> {
+    let all = hypothesis.n();
+    if matches!(hypothesis, Hypothesis::Kernel(_)) {
+        return Ok(Err("its conjunctions have negated features too"));
+    }
+    if all > ABSENT_MAX {
+        return Ok(Err(
+            "absent features count too, and there are more than 65,536",
+        ));
+    }
+    let is_signed = match hypothesis {
+        Hypothesis::BinaryWeights(_) => true,
+        Hypothesis::Linear(weights) => weights.reading() == Some(Reading::Signed),
+        _ => false,
     };
-    let known: Vec<_> = entries
-        .into_iter()
-        .take_while(|(id, _)| (*id as usize) < n)
-        .collect();
-    let features: Vec<u32> = known.iter().map(|(id, _)| *id).collect();
-    let Some(own) = hypothesis.only(&features) else {
-        return Ok(None);
-    };
-    let names = request.names.map(|names| {
-        let names = features.iter().filter_map(|&id| names.get(id as usize));
-        names.cloned().collect::<Vec<_>>()
-    });
-    let values: Option<Vec<f64>> = known.iter().map(|(_, value)| *value).collect();
-    let values = values.filter(|values| !values.is_empty());
+    let top = request.top;
     let request = ExplanationRequest {
-        names: names.as_deref(),
-        // Values change the order.
-        top: if values.is_some() {
-            features.len()
-        } else {
-            request.top
-        },
+        top: 2 * all,
         ..request
     };
-    let explanation = explain(&own, request, stop)?;
-    Ok(Some(explanation.of_example(
-        &features,
-        values.as_deref(),
-        top,
-    )))
+    let explanation = explain(hypothesis, request, stop)?.true_for(features, is_signed);
+    Ok(Ok(explanation.of_example(features, values, top)))
 }
 
 #[cfg(test)]

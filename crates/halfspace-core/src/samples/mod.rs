@@ -3,6 +3,7 @@
 //! A table has named columns of text values, and the last column is `class`. This module does not know how tables are
 //! written or encoded as examples.
 
+mod messages;
 mod monks;
 mod random;
 mod sample;
@@ -13,7 +14,7 @@ pub use sample::{
 };
 
 /// All samples.
-pub static SAMPLES: [Sample; 9] = [
+pub static SAMPLES: [Sample; 10] = [
     tic_tac_toe::SAMPLE,
     monks::FIRST,
     monks::SECOND,
@@ -23,6 +24,7 @@ pub static SAMPLES: [Sample; 9] = [
     random::DNF,
     random::PLURALITY,
     random::DISPLAY,
+    messages::SAMPLE,
 ];
 
 /// The sample of this name.
@@ -32,6 +34,8 @@ pub fn find(name: &str) -> Option<&'static Sample> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
 
     fn table(name: &str, given: SampleParameters) -> SampleTable {
@@ -40,7 +44,7 @@ mod tests {
     }
 
     fn positives(table: &SampleTable) -> usize {
-        let is_positive = |row: &&Vec<&str>| row.last() == Some(&CLASSES[1]);
+        let is_positive = |row: &&Vec<_>| row.last().is_some_and(|class| class == CLASSES[1]);
         table.rows.iter().filter(is_positive).count()
     }
 
@@ -66,7 +70,7 @@ mod tests {
     #[test]
     fn tic_tac_toe_boards_are_legal_end_positions() {
         for row in table("tic-tac-toe", SampleParameters::default()).rows {
-            let count = |value| row.iter().filter(|&&cell| cell == value).count();
+            let count = |value| row.iter().filter(|cell| *cell == value).count();
             let (x, o) = (count("x"), count("o"));
             // Only the player of the last move can have a line of three.
             assert!(x == o + 1 || x == o && row[9] == CLASSES[0], "{row:?}");
@@ -93,7 +97,7 @@ mod tests {
             assert_eq!((table.columns.len(), table.rows.len()), (10, 300));
             assert_eq!(table.columns[8], "x9");
             for row in &table.rows {
-                let ones = row.iter().filter(|&&cell| cell == "1").count();
+                let ones = row.iter().filter(|cell| *cell == "1").count();
                 let is_positive = if name == "parity" {
                     ones % 2 == 1
                 } else {
@@ -124,7 +128,9 @@ mod tests {
         assert_eq!((display.columns.len(), display.rows.len()), (25, 400));
         let mut faces = std::collections::BTreeMap::new();
         for row in &display.rows {
-            let face = faces.entry(row[24]).or_insert_with(|| row[..7].to_vec());
+            let face = faces
+                .entry(row[24].clone())
+                .or_insert_with(|| row[..7].to_vec());
             assert_eq!(*face, row[..7], "{row:?}");
         }
         assert_eq!(faces.len(), 10);
@@ -165,12 +171,16 @@ mod tests {
         assert_eq!(drawn, table("dnf", given(2)));
         assert_ne!(drawn, table("dnf", given(3)));
         assert!((1..1000).contains(&positives(&drawn)));
-        let ones = |row: &[&str]| {
+        let ones = |row: &[Cow<str>]| {
             (0..6)
                 .filter(|&j| row[j] == "1")
                 .fold(0_u8, |all, j| all | 1 << j)
         };
-        let rows: Vec<_> = drawn.rows.iter().map(|row| (ones(row), row[6])).collect();
+        let rows: Vec<_> = drawn
+            .rows
+            .iter()
+            .map(|row| (ones(row), row[6].clone()))
+            .collect();
         for (upper, _) in rows.iter().filter(|(_, class)| *class == CLASSES[0]) {
             let mut below = rows.iter().filter(|(lower, _)| lower & !upper == 0);
             assert!(below.all(|(_, class)| *class == CLASSES[0]));

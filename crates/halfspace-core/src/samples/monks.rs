@@ -3,6 +3,8 @@
 //! S. B. Thrun et al., "The MONK's problems: a performance comparison of different learning algorithms" (1991),
 //! report CMU-CS-91-197.
 
+use std::borrow::Cow;
+
 use super::sample::{CLASSES, Rows, Sample, Settings};
 use crate::learners::kernel::kernel_perceptron;
 
@@ -46,6 +48,7 @@ const fn problem(
         source: "S. B. Thrun et al., \"The MONK's problems: a performance comparison of different learning \
                  algorithms\", report CMU-CS-91-197 (1991).",
         classes: &CLASSES,
+        options: &[],
         parameters: &["noise", "seed"],
         learner: kernel_perceptron::ENTRY.name,
         learner_parameters: &[],
@@ -79,7 +82,10 @@ fn robots(is_positive: fn([usize; 6]) -> bool) -> Rows {
     let row = |robot: [usize; 6]| {
         let values = ATTRIBUTES.iter().zip(robot);
         let texts = values.map(|((_, values), value)| values[value]);
-        (texts.collect(), usize::from(is_positive(robot)))
+        (
+            texts.map(Cow::from).collect(),
+            usize::from(is_positive(robot)),
+        )
     };
     Rows {
         columns: ATTRIBUTES.map(|(name, _)| name.to_owned()).to_vec(),

@@ -3,6 +3,8 @@
 //!
 //! Before noise, the rows of two classes are those that the generator of examples draws for the same target and seed.
 
+use std::borrow::Cow;
+
 use super::sample::{CLASSES, Rows, Sample, Settings};
 use crate::bits::{self, BitVector};
 use rand::RngExt;
@@ -25,6 +27,7 @@ pub(super) const PARITY: Sample = Sample {
     description: "m rows of n fair bits. The class is positive if the number of ones is odd.",
     source: "Every variable belongs to the parity. No hyperplane separates the classes if all rows occur and n > 1.",
     classes: &CLASSES,
+    options: &[],
     parameters: &["n", "m", "noise", "seed"],
     learner: kernel_perceptron::ENTRY.name,
     learner_parameters: &[],
@@ -43,6 +46,7 @@ pub(super) const MAJORITY: Sample = Sample {
     description: "m rows of n fair bits. The class is positive if more than half of the bits are ones.",
     source: "A half-space whose weights are all 1.",
     classes: &CLASSES,
+    options: &[],
     parameters: &["n", "m", "noise", "seed"],
     learner: perceptron::ENTRY.name,
     learner_parameters: &[],
@@ -60,6 +64,7 @@ pub(super) const DNF: Sample = Sample {
                   draws the terms, each a set of 3 bits.",
     source: "A disjunction of conjunctions. The kernel over monotone conjunctions makes the concept a half-space.",
     classes: &CLASSES,
+    options: &[],
     parameters: &["n", "m", "terms", "noise", "seed"],
     learner: kernel_perceptron::ENTRY.name,
     learner_parameters: &[("kernel.conjunctions", "monotone")],
@@ -86,6 +91,7 @@ pub(super) const PLURALITY: Sample = Sample {
     source: "A committee of three half-spaces tells the classes apart jointly, but no half-space tells one class from \
              both others if all rows occur and n > 8.",
     classes: &["red", "green", "blue"],
+    options: &[],
     parameters: &["n", "m", "noise", "seed"],
     learner: kernel_perceptron::ENTRY.name,
     learner_parameters: &[],
@@ -144,6 +150,7 @@ pub(super) const DISPLAY: Sample = Sample {
     classes: &[
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
     ],
+    options: &[],
     parameters: &["m", "noise", "seed"],
     learner: perceptron::ENTRY.name,
     learner_parameters: &[],
@@ -175,7 +182,7 @@ fn of_bits(
     let row = |_| {
         let bits = draw(&mut random);
         let cells = bits.iter().map(|bit| if *bit { "1" } else { "0" });
-        (cells.collect(), class(&bits))
+        (cells.map(Cow::from).collect(), class(&bits))
     };
     Rows {
         columns,
@@ -199,7 +206,7 @@ fn drawn(settings: &Settings, target: Target) -> Rows {
     let row = |row| {
         let bits = matrix.row(row);
         let cells = (0..settings.n).map(|j| if bits.get(j) { "1" } else { "0" });
-        (cells.collect(), usize::from(labels.get(row)))
+        (cells.map(Cow::from).collect(), usize::from(labels.get(row)))
     };
     Rows {
         columns: bit_names(settings.n).collect(),

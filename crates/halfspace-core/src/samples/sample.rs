@@ -1,5 +1,6 @@
 //! The type of a labelled table with its definition, and the parameters from which it is made.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use rand::RngExt;
@@ -33,6 +34,8 @@ pub struct Sample {
     pub source: &'static str,
     /// Names of the classes.
     pub classes: &'static [&'static str],
+    /// How the table is read: names of options with their values. Empty for a table that tells by itself.
+    pub options: &'static [(&'static str, &'static str)],
     /// Names of the parameters.
     pub parameters: &'static [&'static str],
     /// A learner that classifies the table without errors.
@@ -64,7 +67,7 @@ pub struct SampleTable {
     /// Names of the columns.
     pub columns: Vec<String>,
     /// One value per column in each row.
-    pub rows: Vec<Vec<&'static str>>,
+    pub rows: Vec<Vec<Cow<'static, str>>>,
 }
 
 /// Checked parameters.
@@ -79,7 +82,7 @@ pub(super) struct Settings {
 /// The features of each row, and the place of its class among those of the sample.
 pub(super) struct Rows {
     pub(super) columns: Vec<String>,
-    pub(super) rows: Vec<(Vec<&'static str>, usize)>,
+    pub(super) rows: Vec<(Vec<Cow<'static, str>>, usize)>,
 }
 
 impl Sample {
@@ -107,7 +110,7 @@ impl Sample {
                 };
                 class = (class + steps) % self.classes.len();
             }
-            cells.push(self.classes[class]);
+            cells.push(self.classes[class].into());
             cells
         });
         Ok(SampleTable {

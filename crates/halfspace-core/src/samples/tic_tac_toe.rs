@@ -1,5 +1,6 @@
 //! The boards at the end of every game of tic-tac-toe.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::sample::{CLASSES, Rows, Sample};
@@ -13,6 +14,7 @@ pub(super) const SAMPLE: Sample = Sample {
     source: "The rules of the game. The UCI Machine Learning Repository has the same boards as \"Tic-Tac-Toe \
              Endgame\" (D. W. Aha, 1991).",
     classes: &CLASSES,
+    options: &[],
     parameters: &["noise", "seed"],
     learner: kernel_perceptron::ENTRY.name,
     learner_parameters: &[("kernel.conjunctions", "monotone")],
@@ -46,7 +48,12 @@ fn end_boards() -> Rows {
     Rows {
         columns: columns.concat(),
         rows: ends
-            .map(|board| (board.to_vec(), usize::from(has_won(board, "x"))))
+            .map(|board| {
+                (
+                    board.map(Cow::from).to_vec(),
+                    usize::from(has_won(board, "x")),
+                )
+            })
             .collect(),
     }
 }

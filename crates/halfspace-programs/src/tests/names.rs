@@ -90,11 +90,6 @@ const NAMED_KINDS: [(&str, Make); 11] = [
         let exponents = exponents(rng, n, 3);
         Hypothesis::Winnow(WinnowWeights::new(base("2"), decimal("3.5"), n, exponents))
     }),
-    ("closed Winnow", |rng, n| {
-        let exponents = exponents(rng, n, 3);
-        let weights = WinnowWeights::new(base("2"), decimal("3.5"), n, exponents);
-        Hypothesis::Winnow(weights.closed(true))
-    }),
     ("Winnow beyond 64 bits", |rng, n| {
         let exponents = exponents(rng, n, 40);
         Hypothesis::Winnow(WinnowWeights::new(
@@ -107,7 +102,6 @@ const NAMED_KINDS: [(&str, Make); 11] = [
     ("conjunctions", |rng, n| few(rng, n, None)),
     ("two literals", |rng, n| few(rng, n, Some(2))),
     ("monomials", |rng, n| monomials(rng, n, false)),
-    ("closed monomials", |rng, n| monomials(rng, n, true)),
     ("real weights of bits", |rng, n| {
         let weights = RealWeights::new(Some(Reading::Unsigned), reals(rng, n), Some(0.1));
         Hypothesis::Linear(LinearWeights::Real(weights))
@@ -116,6 +110,12 @@ const NAMED_KINDS: [(&str, Make); 11] = [
         let weights = RealWeights::new(None, reals(rng, n), Some(-0.1));
         Hypothesis::Linear(LinearWeights::Real(weights))
     }),
+    ("closed Winnow", |rng, n| {
+        let exponents = exponents(rng, n, 3);
+        let weights = WinnowWeights::new(base("2"), decimal("3.5"), n, exponents);
+        Hypothesis::Winnow(weights.closed(true))
+    }),
+    ("closed monomials", |rng, n| monomials(rng, n, true)),
 ];
 
 /// One to three features.
@@ -257,6 +257,7 @@ fn labels_every_example(language: Language) -> Vec<&'static str> {
 const NAMED_SUMS: [&str; 3] = ["weights", "ties", "Winnow"];
 const NAMED_KERNELS: [&str; 2] = ["conjunctions", "two literals"];
 const NAMED_REALS: [&str; 2] = ["real weights of bits", "real weights"];
+const NAMED_CLOSED: [&str; 1] = ["closed Winnow"];
 
 fn expect(language: Language, kinds: &[&[&'static str]]) {
     let stated = labels_every_example(language);
@@ -273,17 +274,23 @@ fn python_states_every_hypothesis_over_names() {
 #[test]
 fn c_and_rust_state_sums_kernels_and_reals_over_names() {
     for language in [Language::C, Language::Rust] {
-        expect(language, &[&NAMED_SUMS, &NAMED_KERNELS, &NAMED_REALS]);
+        expect(
+            language,
+            &[&NAMED_SUMS, &NAMED_KERNELS, &NAMED_REALS, &NAMED_CLOSED],
+        );
     }
 }
 
 #[test]
 fn databases_state_integral_hypotheses_over_names() {
-    expect(Language::Sqlite, &[&NAMED_SUMS, &NAMED_KERNELS]);
+    expect(
+        Language::Sqlite,
+        &[&NAMED_SUMS, &NAMED_KERNELS, &NAMED_CLOSED],
+    );
     let beyond = ["Winnow beyond 64 bits"];
     expect(
         Language::Postgresql,
-        &[&NAMED_SUMS, &beyond, &NAMED_KERNELS],
+        &[&NAMED_SUMS, &beyond, &NAMED_KERNELS, &NAMED_CLOSED],
     );
 }
 

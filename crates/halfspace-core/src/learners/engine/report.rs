@@ -1,7 +1,7 @@
 //! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims, target
 //! recovery and notes.
 
-use crate::learners::engine::bound::Bound;
+use crate::learners::engine::bound::{Bound, MemberOutcome};
 use crate::learners::engine::error_count::{CountedErrors, errors_among};
 use crate::learners::engine::grounds::{Counted, grounds};
 use crate::learners::engine::holdout::HoldoutPart;
@@ -20,6 +20,7 @@ use crate::learners::engine::task::{self, Task};
 use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
+use crate::learners::sample::source::Stream;
 
 /// The share of ones below which the report advises against reading bits as -1 and +1.
 const SPARSE: f64 = 0.05;
@@ -59,28 +60,12 @@ pub(crate) fn report(
         }
     }
     let mut stream = source.stream(HoldoutPart::Shown);
-    let rule = &train_loop.rule;
-    let is_pruned = source.pruned.is_some();
-    let members = match is_pruned {
-        true => rule.members(None, &counts, reason, run)?,
-        false => rule.members(Some(&mut *stream), &counts, reason, run)?,
-    };
-    let (own, why_none) = match is_pruned {
-        true => (Ok(None), NO_BOUND),
-        false => (
-            rule.bound(&mut *stream, &counts, reason, run),
-            rule.why_no_bound(),
-        ),
-    };
-    let (bound, no_bound) = match own {
-        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
-            return Err(why);
+    let (members, bound) = match source.pruned {
+        Some(_) => {
+            let members = train_loop.rule.members(None, &counts, reason, run)?;
+            (members, Err(NO_BOUND))
         }
-        Err(_) => (None, "the run ended before the bound was computed"),
-        Ok(own) => (
-            own.or_else(|| Bound::of_members(&members, task.open, &counts)),
-            why_none,
-        ),
+        None => bounded(task, train_loop, &mut *stream, reason)?,
     };
     let training = counted.as_ref().map(|counted| counted.training);
     let mut notes = Vec::new();
@@ -90,21 +75,7 @@ pub(crate) fn report(
     notes.extend(source.pruned.as_ref().map(Pruned::note));
     notes.extend(counted.and_then(|counted| sparse_note(&counted, stream.n())));
     if let (Reason::Converged, Some(errors @ 1..)) = (reason, training.map(|it| it.errors)) {
-        let is_last = train_loop.rule.last() == predictor;
-        notes.push(match is_last {
-            _ if is_pruned => format!(
-                "the last weights made no mistake in the last pass, and without the names that were left out they make \
-                 {errors} training errors"
-            ),
-            true => format!(
-                "the weights are rounded after the scaling by eta, so {errors} examples on the \
-                 hyperplane count as errors"
-            ),
-            false => format!(
-                "the last weights made no mistake in the last pass, but the answer is another \
-                 hypothesis, with {errors} training errors"
-            ),
-        });
+        notes.push(converged_note(train_loop, source, &predictor, errors));
     }
     let errors = Counted {
         training,
@@ -125,11 +96,57 @@ pub(crate) fn report(
         best: best(task, input, train_loop, training),
         holdout: errors.holdout,
         members,
-        no_bound: bound.is_none().then_some(no_bound),
-        bound,
+        no_bound: bound.as_ref().err().copied(),
+        bound: bound.ok(),
         target,
         trace: train_loop.course.trace.clone(),
     })
+}
+
+/// What is known about the mistakes of each member, and the bound on those of the run, or why there is none.
+type Bounded = (Vec<MemberOutcome>, Result<Bound, &'static str>);
+
+fn bounded(
+    task: &Task,
+    train_loop: &TrainLoop<'_>,
+    stream: &mut dyn Stream,
+    reason: Reason,
+) -> Result<Bounded, Interrupt> {
+    let (rule, run, counts) = (&train_loop.rule, train_loop.run, train_loop.course.counts);
+    let members = rule.members(Some(&mut *stream), &counts, reason, run)?;
+    let bound = match rule.bound(stream, &counts, reason, run) {
+        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+            return Err(why);
+        }
+        Err(_) => Err("the run ended before the bound was computed"),
+        Ok(own) => own
+            .or_else(|| Bound::of_members(&members, task.open, &counts))
+            .ok_or_else(|| rule.why_no_bound()),
+    };
+    Ok((members, bound))
+}
+
+/// Why a run that made no mistake in its last pass has training errors.
+fn converged_note(
+    train_loop: &TrainLoop<'_>,
+    source: &RunExamples<'_>,
+    predictor: &Predictor,
+    errors: u64,
+) -> String {
+    match train_loop.rule.last() == *predictor {
+        _ if source.pruned.is_some() => format!(
+            "the last weights made no mistake in the last pass, and without the names that were left out they make \
+             {errors} training errors"
+        ),
+        true => format!(
+            "the weights are rounded after the scaling by eta, so {errors} examples on the \
+             hyperplane count as errors"
+        ),
+        false => format!(
+            "the last weights made no mistake in the last pass, but the answer is another \
+             hypothesis, with {errors} training errors"
+        ),
+    }
 }
 
 /// The best hypothesis at the end of a pass, if it makes fewer errors than the last one.

@@ -18,8 +18,8 @@
 //! | `thickness` | 0 | how far beyond theta a sum must lie to be left alone, as a share of theta |
 //!
 //! The default of `theta` is one more than there are conjunctions of n features, which is 2^n unless `max_literals`
-//! excludes some. If features have names, it is 4 times the number of conjunctions of a features, where a is the largest
-//! number of active features in an example.
+//! excludes some. If features have names, it is 4 times the number of conjunctions of a features, where a is the
+//! largest number of active features in an example.
 //!
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;

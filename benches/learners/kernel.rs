@@ -28,7 +28,7 @@ pub fn tic_tac_toe() {
     let mut labels = BitVector::zeros(boards.rows.len());
     for (row, board) in boards.rows.iter().enumerate() {
         let (class, squares) = board.split_last().expect("a class");
-        let ones = squares.iter().map(|square| match *square {
+        let ones = squares.iter().map(|square| match square.as_ref() {
             "x" => "100",
             "o" => "010",
             _ => "001",

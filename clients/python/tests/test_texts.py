@@ -93,11 +93,12 @@ def test_words_of_a_corpus_are_those_of_scikit_learn(client: halfspace.Client, c
 def test_session_learns_a_filter_from_texts(client: halfspace.Client) -> None:
     """One message at a time, from nothing."""
     messages = [("Win money NOW!", "spam"), ("See you at lunch", "ham"), ("You win a prize", "spam"), ("At home?", "ham")] * 10
-    session = client.session("winnow", vocabulary="open", active=20, extraction={}, classes=["ham", "spam"], alpha=2)
+    session = client.session("winnow", vocabulary="open", active=20, extraction={}, classes=["ham", "spam"], relevant=3)
     answers = [session.learn({"text": text}, label) for text, label in messages]
     assert session.predict([{"text": "win MONEY, now"}]) == ["spam"]
     document = client.get_session(session.id)
     assert document.mistakes == sum(bool(answer and answer.mistake) for answer in answers)
+    assert document.bound and document.bound.mistakes_at_most and document.mistakes <= document.bound.mistakes_at_most
 
 
 MESSAGES = ["Win money NOW!", "See you at lunch", "Claim a prize NOW", "At home? See you"] * 5
@@ -139,6 +140,39 @@ def test_network_goes_on_with_new_texts_and_classes(learner: str) -> None:
         model.partial_fit(["Elections today", "Weather today"], ["news", "news"])
     assert model.predict([*MESSAGES[:2], "elections today"]).tolist() == ["spam", "ham", "news"]
     assert set(model.heaviest(3)) == set(classes)
+
+
+@pytest.mark.usefixtures("network")
+@pytest.mark.parametrize("learner", ["averaged-perceptron", "winnow"])
+def test_network_leaves_names_out_and_explains_texts(learner: str) -> None:
+    whole = TextNetwork(learner=learner, max_passes=50, random_state=1).fit(MESSAGES, LABELS)
+    # Each message is there five times, so these names are those of two messages.
+    model = TextNetwork(learner=learner, max_passes=50, random_state=1, minimum_count=6).fit(MESSAGES, LABELS)
+    assert set(model.feature_names_in_) == {"text:now", "text:see", "text:you", "text:at"}
+    assert model.predict(["see, now is now"]).tolist() == model.predict(["other: see now"]).tolist()
+    assert model.unseen(["lunch"]).tolist() == [1]
+    half = TextNetwork(learner=learner, max_passes=50, random_state=1, discard=0.5).fit(MESSAGES, LABELS)
+    assert len(half.feature_names_in_) == len(whole.feature_names_in_) - len(whole.feature_names_in_) // 2
+    names = [name for name, _ in whole.explain("Win a prize, zebra", 2)]
+    assert 1 <= len(names) <= 2 and set(names) <= {"text:win", "text:a", "text:prize"}
+    assert whole.explain("zebra") == []
+    with pytest.raises(ValueError, match="label is 'news'"):
+        whole.explain("a", label="news")
+    options: dict[str, Any]
+    for options in ({"minimum_count": 2}, {"discard": 0.5}):
+        with pytest.raises(ValueError, match="partial_fit keeps every name"):
+            TextNetwork(active=9, **options).partial_fit(MESSAGES, LABELS, classes=["ham", "spam"])
+
+
+@pytest.mark.usefixtures("network")
+def test_network_explains_the_class_that_is_asked_for() -> None:
+    texts, labels = [*MESSAGES, "Elections today", "Weather today"], [*LABELS, "news", "news"]
+    model = TextNetwork(max_passes=50, random_state=1).fit(texts, labels)
+    assert model.predict(["elections today now"]).tolist() == ["news"]
+    of_news = dict(model.explain("elections today now"))
+    assert float(of_news["text:today"]) > 0 and float(of_news["text:now"]) <= 0
+    of_spam = dict(model.explain("elections today now", label="spam"))
+    assert float(of_spam["text:now"]) > 0 and float(of_spam.get("text:today", 0)) <= 0
 
 
 @pytest.mark.usefixtures("network")

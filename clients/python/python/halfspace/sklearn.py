@@ -28,7 +28,7 @@ import warnings
 from fractions import Fraction
 from functools import cache, lru_cache
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -200,6 +200,10 @@ class _File(msgspec.Struct):
     features: list[str] | None = None
 
 
+C = TypeVar("C", bound="_Classifier")
+O = TypeVar("O", bound="_OnLine")
+
+
 class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A learner as an estimator."""
 
@@ -225,7 +229,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = bool(self._sparse)
         return tags
 
-    def fit(self, X: Any, y: Any, feature_names: Any = None) -> _Classifier:
+    def fit(self: C, X: Any, y: Any, feature_names: Any = None) -> C:
         """Trains the learner on `X` of the shape (examples, features) and `y` of the shape (examples,).
 
         Of two classes, the second in sorted order is positive. More classes have one hypothesis each, and the
@@ -506,7 +510,7 @@ def _active(X: Any) -> int:
 class _OnLine(_Classifier):
     """A learner that can also learn one example after the other."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, feature_names: Any = None) -> _OnLine:
+    def partial_fit(self: O, X: Any, y: Any, classes: Any = None, feature_names: Any = None) -> O:
         """Learns each example once, in their order. `X` has the shape (examples, features), `y` the shape (examples,).
 
         The first call needs all `classes`, and its examples fix how the columns of all later ones are read. `order`

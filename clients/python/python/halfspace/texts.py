@@ -95,9 +95,10 @@ class TextNetwork(_OnLine):
         return body
 
     def explain(self, text: str, count: int = 10, label: Any = None) -> list[tuple[str, float | str]]:
-        """The names of a text with the largest weights for the class `label`, or for the predicted one, largest first.
+        """The names of a text that decide about the class `label`, or about the predicted one, with their weights.
 
-        A weight of Winnow is a power, such as "2^5". Of two classes, a negative weight speaks for the first one.
+        The weights of the largest magnitude come first. That of Winnow is a power, such as "2^5". Of two classes, a
+        negative weight speaks for the first one.
         """
         check_is_fitted(self, "model_")
         names = msgspec.json.decode(self.model_, type=_File).classes or []

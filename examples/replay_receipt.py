@@ -200,7 +200,7 @@ class KernelWinnow:
         for j in (j for j, bit in enumerate(x) if bit):
             sets += [one | 1 << j for one in sets]
         exponent = lambda one: sum(net for z, net in self.support.items() if z & one == one)
-        return excess(self, (exponent(one) for one in sets if one.bit_count() in self.sizes))
+        return excess(self, (exponent(one) for one in sets if bin(one).count("1") in self.sizes))
 
     def learn(self, x, y):
         if any(x):

@@ -7,10 +7,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::explanations::{
-    Explanation, ExplanationRequest, TERMS_MAX, WORDS_PER_SECOND, explain, explain_example,
+    ExplainedExample, Explanation, ExplanationRequest, TERMS_MAX, WORDS_PER_SECOND, explain,
+    explain_example,
 };
 use halfspace_core::learners::decision::Decision;
-use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{for_each_decisions_until, unknown_features};
 use halfspace_formats::Parsed;
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,7 @@ pub async fn get_model_explanation(
         let names = model.names.feature_list();
         let request = ExplanationRequest {
             names: names.as_deref(),
+            example: None,
             top,
             words_max: words_max(&limits),
         };
@@ -267,31 +269,30 @@ pub async fn explain_model_example(
     let options = query.data.resolve(&app, &owner).await?;
     let n = model.predictor.n();
     check_n(&options, n, &model.names, "model")?;
-    // A part of the hypothesis is copied, and an example is decided.
-    let words_each = model.predictor.words_of_work().saturating_add(n as u64);
-    let effort = Effort::Brief(ExamplesWork {
-        words_each,
-        ..ExamplesWork::reading(format, Some(n))
-    });
-    let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
-    let (limits, stop) = (app.limits.clone(), cancel_on_drop.flag());
-    let read = body.read(&app, effort, move |reader| {
+    let effort = Effort::Brief(ExamplesWork::reading(format, Some(n)));
+    let read = body.read_held(&app, effort, move |reader| {
         let read = halfspace_formats::read(format, reader, &options)?;
-        let RequestExamples::Sent(parsed, _) = examples(read, ExamplesUse::Predict)? else {
-            let detail = "The body names a dataset. Send the example itself.";
-            return Err(Problem::new(Code::WRONG_DATA, detail));
-        };
-        let class = query.class.as_deref();
-        let found = explained(
-            &model,
-            &parsed,
-            (class, query.example, top),
-            (&limits, &stop),
-        )?;
+        match examples(read, ExamplesUse::Predict)? {
+            RequestExamples::Sent(parsed, _) => Ok(parsed),
+            RequestExamples::Stored(..) => {
+                let detail = "The body names a dataset. Send the example itself.";
+                Err(Problem::new(Code::WRONG_DATA, detail))
+            }
+        }
+    });
+    let (parsed, held) = read.await?;
+    let permit = match held {
+        Some(permit) => permit,
+        None => app.permits.uploads.take(&owner).await?,
+    };
+    let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
+    let work = move |stop: &StopFlag| {
+        let asked = (query.class.as_deref(), query.example, top);
+        let found = memory.settled(|| explained(&model, &parsed, asked, (&limits, stop)))?;
         let (head, shown) = (found.head(), found.explanation.clone());
         Ok(written(media_type, found, &head, &shown))
-    });
-    read.await
+    };
+    compute(&app, Some(permit), work).await
 }
 
 fn explained(
@@ -300,6 +301,9 @@ fn explained(
     (class, example, top): (Option<&str>, usize, usize),
     (limits, stop): (&Limits, &StopFlag),
 ) -> Result<ExampleExplanation, Problem> {
+    if let Some(class) = class {
+        of_class(model, Some(class))?;
+    }
     let data = fit(model, parsed, Origin::Whole)?;
     let count = data.examples();
     if example >= count {
@@ -336,10 +340,13 @@ fn explained(
     let names = model.names.feature_list();
     let request = ExplanationRequest {
         names: names.as_deref(),
+        example: None,
         top,
         words_max: words_max(limits),
     };
-    let explanation = explain_example(of_class(model, class)?, &data, request, stop);
+    let hypothesis = of_class(model, class)?;
+    let own = ExplainedExample::new(hypothesis, &data, parsed.zero_bit_value);
+    let explanation = explain_example(hypothesis, &own, request, stop);
     let explanation = explanation.map_err(|interrupt| interrupted(limits, interrupt))?;
     let mut explanation = explanation.map_err(|why| {
         let detail = format!(

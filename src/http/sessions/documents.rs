@@ -97,8 +97,8 @@ pub struct SessionAnswer {
     pub updates: u64,
     /// Consistent examples since the last mistake.
     pub run_length: u64,
-    /// Bound of a theorem on the mistakes, as far as it follows from the counts. The session keeps no examples, so the
-    /// bound has no verdict.
+    /// Bound of a theorem on the mistakes, where it needs no examples, because the session keeps none. So it has no
+    /// verdict.
     pub bound: Option<BoundDocument>,
     /// Reason why there is no bound.
     pub bound_detail: Option<String>,

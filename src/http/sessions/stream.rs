@@ -12,7 +12,8 @@ use bytes::{Buf, Bytes};
 use futures_util::{FutureExt, StreamExt};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Decoder, FormatError, FormatErrorKind, NdjsonPortions, Options, Place, Portion, Supply,
+    self, ContentCoding, Decoder, FormatError, FormatErrorKind, NdjsonPortions, Options, Place,
+    Portion, Supply,
 };
 use tokio::time::timeout;
 
@@ -20,6 +21,7 @@ use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
 
 use crate::http::app_state::App;
 use crate::http::authenticator::Access;
+use crate::http::computing;
 use crate::http::extract::body::content_coding;
 use crate::http::extract::data_body::DataBody;
 use crate::http::limits::SESSION_LINES_MAX;
@@ -31,9 +33,15 @@ use crate::http::sessions::answers::{Answers, push};
 const STEP_LINES_MAX: u64 = 4096;
 const STEP_FEATURES_MAX: u64 = 1 << 20;
 
+/// Bytes that are read on a thread of the runtime. Even a text of so many bytes takes less than a millisecond.
+const INLINE_BYTES_MAX: usize = 16 << 10;
+
 /// Features of the lines that are read before other tasks get the thread. Reading them takes some tenths of a
 /// millisecond.
 const READ_FEATURES_MAX: u64 = 1 << 16;
+
+/// Why the reader of the lines is there.
+const READ_APART: &str = "nobody looks at the lines while they are read";
 
 /// A stream, the session that learns from it, and the answers. While the session learns from some lines, the next ones
 /// are read.
@@ -49,7 +57,12 @@ struct ArrivingLines {
     frames: BodyDataStream,
     /// Sends frames to the source of `portions`. `None` once the body has ended.
     to_source: Option<mpsc::Sender<Bytes>>,
-    portions: NdjsonPortions<Decoder<ReceivedBytes>>,
+    /// None while a thread of the blocking pool reads.
+    portions: Option<NdjsonPortions<Decoder<ReceivedBytes>>>,
+    /// Bytes of the body that were not read yet.
+    unread: usize,
+    /// Whether the body may expand.
+    is_coded: bool,
     /// The memory of `portions`, between two steps that of a begun line.
     memory: Grant,
     step_lines: u64,
@@ -98,7 +111,9 @@ impl Feed {
             app: app.clone(),
             frames: body.into_data_stream(),
             to_source: Some(to_source),
-            portions: NdjsonPortions::new(decoder, options)?,
+            portions: Some(NdjsonPortions::new(decoder, options)?),
+            unread: 0,
+            is_coded: coding != ContentCoding::Identity,
             memory: app.memory().try_take(0)?,
             step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
             read_lines: (READ_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
@@ -160,7 +175,7 @@ impl Feed {
             };
             let (learnt, read) = tokio::join!(learnt, arriving.read_step());
             learnt?;
-            if arriving.portions.lines() > SESSION_LINES_MAX {
+            if arriving.portions().lines() > SESSION_LINES_MAX {
                 let detail = format!(
                     "The stream has more lines than session_lines_max: {SESSION_LINES_MAX}. Send the others in \
                      another request."
@@ -188,11 +203,12 @@ impl Feed {
 impl ArrivingLines {
     /// The lines that were read, if there are any.
     fn take_step(&mut self) -> Result<Option<Step>, Problem> {
-        let Some(portion) = self.portions.take()? else {
-            self.memory.shrink_to(self.portions.line_bytes());
+        let portions = self.portions.as_mut().expect(READ_APART);
+        let Some(portion) = portions.take()? else {
+            self.memory.shrink_to(portions.line_bytes());
             return Ok(None);
         };
-        let rest = self.app.memory().try_take(self.portions.line_bytes())?;
+        let rest = self.app.memory().try_take(portions.line_bytes())?;
         Ok(Some(Step {
             portion,
             _memory: std::mem::replace(&mut self.memory, rest),
@@ -201,17 +217,17 @@ impl ArrivingLines {
 
     /// Reads the lines of one step, or the lines that have arrived.
     async fn read_step(&mut self) -> Result<Supply, Problem> {
-        let lines = self.portions.lines();
+        let lines = self.portions().lines();
         // A line beyond the limit is read in a step of its own, after the allowed lines were learnt.
         let last = if lines < SESSION_LINES_MAX {
             SESSION_LINES_MAX.min(lines + self.step_lines)
         } else {
             lines + 1
         };
-        while self.portions.lines() < last && (self.portions.names() as u64) < STEP_FEATURES_MAX {
-            let wanted = (last - self.portions.lines()).min(self.read_lines);
-            let read = self.memory.resettled(|| self.portions.read(wanted));
-            match read.map_err(of_session)? {
+        while self.portions().lines() < last && (self.portions().names() as u64) < STEP_FEATURES_MAX
+        {
+            let wanted = (last - self.portions().lines()).min(self.read_lines);
+            match self.read(wanted).await?.map_err(of_session)? {
                 // Other tasks need this thread, and blank lines may never end.
                 Supply::More => tokio::task::yield_now().await,
                 Supply::Pending => match self.frames.next().now_or_never() {
@@ -222,6 +238,33 @@ impl ArrivingLines {
             }
         }
         Ok(Supply::More)
+    }
+
+    /// Reads lines, on another thread if there is much to read.
+    async fn read(&mut self, wanted: u64) -> Result<Result<Supply, FormatError>, Problem> {
+        let mut portions = self.portions.take().expect(READ_APART);
+        let bytes = self.unread + portions.begun_bytes();
+        let memory = self.memory.clone();
+        let read = move || {
+            let read = memory.resettled(|| portions.read(wanted));
+            (portions, read)
+        };
+        let (portions, read) = match bytes <= INLINE_BYTES_MAX && !self.is_coded {
+            true => read(),
+            false => {
+                let read = computing::begin(None, read).await;
+                read.map_err(|_| computing::defect())?
+            }
+        };
+        self.portions = Some(portions);
+        if let Ok(Supply::Pending | Supply::End) = read {
+            self.unread = 0;
+        }
+        Ok(read)
+    }
+
+    fn portions(&self) -> &NdjsonPortions<Decoder<ReceivedBytes>> {
+        self.portions.as_ref().expect(READ_APART)
     }
 
     /// Waits for the next frame of the body.
@@ -252,6 +295,7 @@ impl ArrivingLines {
         };
         match (frame.transpose().map_err(broken)?, &self.to_source) {
             (Some(frame), Some(to_source)) => {
+                self.unread += frame.len();
                 // The receiver lives as long as `self`.
                 let _ = to_source.send(frame);
             }

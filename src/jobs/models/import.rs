@@ -68,6 +68,10 @@ pub fn check_import(
     }
     // The members are of one kind.
     let hypothesis = &predictor.members()[0];
+    if sent.vocabulary.is_fixed() && hypothesis.is_closed() {
+        let detail = "unseen_weight is 0, but no name is unseen, because the vocabulary of the model is fixed";
+        return Err(ImportError::Hypothesis(detail.to_owned()));
+    }
     let params = if learner == MAXIMUM_MARGIN {
         margin_params(&sent.params, &predictor)?
     } else {

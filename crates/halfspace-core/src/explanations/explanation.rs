@@ -5,6 +5,7 @@ use num_integer::Integer;
 use serde::Serialize;
 use serde_json::Number;
 
+use super::example::ExplainedExample;
 use crate::learners::engine::bound::ratio;
 
 /// The most terms of an explanation.
@@ -21,6 +22,8 @@ pub const WORDS_PER_SECOND: f64 = (1 << 28) as f64;
 pub struct ExplanationRequest<'a> {
     /// The names of the features. Features without names are called x1, x2 and so on.
     pub names: Option<&'a [String]>,
+    /// The example whose decision is explained. None to explain the hypothesis.
+    pub example: Option<&'a ExplainedExample>,
     /// Terms to show.
     pub top: usize,
     /// Words of work. See [`WORDS_PER_SECOND`].
@@ -57,7 +60,7 @@ pub struct Term {
     /// without values.
     pub(super) value: Option<f64>,
     /// Updates of the training that changed the weight: the support vectors that satisfy the conjunction. Null
-    /// if the hypothesis does not keep them.
+    /// if the hypothesis does not keep them, and for an example.
     pub(super) uses: Option<u64>,
 }
 
@@ -85,18 +88,6 @@ pub enum TermWeight {
     /// A power such as `2^5`.
     #[schema(value_type = String)]
     Power(Power),
-}
-
-impl TermWeight {
-    fn opposite(&self) -> Self {
-        match self {
-            Self::Number(number) => match number.as_i64() {
-                Some(whole) => (-whole).into(),
-                None => (-number.as_f64().unwrap_or_default()).into(),
-            },
-            Self::Power(power) => Self::Power(power.clone()),
-        }
-    }
 }
 
 impl From<i64> for TermWeight {
@@ -173,70 +164,33 @@ impl Explanation {
         }
     }
 
-    /// The same explanation by the numbers that the features of its hypothesis have elsewhere.
+    /// The explanation of an example with these features, whose hypothesis has only them. Updates of other examples may
+    /// have become one, so nothing is said about them.
     #[must_use]
     pub(super) fn renumbered(mut self, features: &[u32]) -> Self {
         // Without any feature, the hypothesis has one that is not among them.
         self.terms
             .retain(|term| term.literals.is_empty() || !features.is_empty());
-        for literal in self.terms.iter_mut().flat_map(|term| &mut term.literals) {
-            literal.feature = features[literal.feature - 1] as usize + 1;
+        for term in &mut self.terms {
+            term.uses = None;
+            for literal in &mut term.literals {
+                literal.feature = features[literal.feature - 1] as usize + 1;
+            }
         }
         self
-    }
-
-    /// The terms of one literal that are true for an example with these features. If an absent feature counts as -1,
-    /// its negation has the opposite weight.
-    #[must_use]
-    pub(super) fn true_for(mut self, features: &[u32], is_signed: bool) -> Self {
-        self.terms.retain_mut(|term| {
-            let Some(literal) = term.literals.first_mut() else {
-                return true;
-            };
-            let is_active = features
-                .binary_search(&(literal.feature as u32 - 1))
-                .is_ok();
-            if is_signed && !is_active {
-                literal.negated = true;
-                term.weight = term.weight.opposite();
-            }
-            is_active != literal.negated
-        });
-        self
-    }
-
-    /// The `top` terms of the explanation of an example with these features. With values, the terms stand in the order
-    /// of their products.
-    #[must_use]
-    pub(super) fn of_example(
-        mut self,
-        features: &[u32],
-        values: Option<&[f64]>,
-        top: usize,
-    ) -> Self {
-        if let Some(values) = values {
-            for term in &mut self.terms {
-                let feature = term
-                    .literals
-                    .first()
-                    .map(|literal| literal.feature as u32 - 1);
-                let place = feature.and_then(|feature| features.binary_search(&feature).ok());
-                term.value = place.map(|place| values[place]);
-            }
-            let size = |term: &Term| term.weight.length().abs() * term.value.map_or(1.0, f64::abs);
-            self.terms
-                .sort_by(|one, next| size(next).total_cmp(&size(one)));
-        }
-        self.terms.truncate(top);
-        // The share would be one of the terms of the example.
-        Self {
-            share: None,
-            ..self
-        }
     }
 }
 
 impl ExplanationRequest<'_> {
+    /// Whether a feature or its negation is true for the example. Without an example, every term is shown. A hypothesis
+    /// without names has one feature, which is none of anything.
+    pub(super) fn is_shown(&self, feature: usize, negated: bool) -> bool {
+        self.names.is_none_or(|names| !names.is_empty())
+            && self
+                .example
+                .is_none_or(|example| example.has(feature) != negated)
+    }
+
     /// The literal of a feature, counted from 0.
     pub(super) fn literal(&self, feature: usize, negated: bool) -> Literal {
         let name = match self.names.and_then(|names| names.get(feature)) {

@@ -62,7 +62,7 @@ pub fn binary(weights: &BitVector, request: ExplanationRequest<'_>) -> Explanati
     let n = weights.n();
     let terms = (0..n.min(request.top)).map(|feature| {
         let weight = if weights.get(feature) { 1_i64 } else { -1 };
-        of_feature(request.literal(feature, false), weight.into())
+        signed(feature, weight.into(), (-weight).into(), request)
     });
     let terms: Vec<_> = terms.collect();
     let conditions = if n == terms.len() {
@@ -82,9 +82,21 @@ pub fn binary(weights: &BitVector, request: ExplanationRequest<'_>) -> Explanati
     );
     let share = Share::new(&terms.len().into(), &n.into());
     Explanation {
-        share,
+        share: share.filter(|_| request.example.is_none()),
         ..Explanation::of_features(rule, terms)
     }
+}
+
+/// The term of a feature that counts as -1 if it is absent: in an example that lacks it, the term of its negation.
+fn signed(
+    feature: usize,
+    weight: TermWeight,
+    opposite: TermWeight,
+    request: ExplanationRequest<'_>,
+) -> Term {
+    let is_negated = !request.is_shown(feature, false);
+    let weight = if is_negated { opposite } else { weight };
+    of_feature(request.literal(feature, is_negated), weight)
 }
 
 pub fn linear(weights: &LinearWeights, request: ExplanationRequest<'_>) -> Explanation {
@@ -117,33 +129,44 @@ fn integer(own: &IntegerWeights, request: ExplanationRequest<'_>) -> LinearTerms
         unit => unit.times(count).into(),
     };
     let counts = own.weights();
-    let keys = counts
-        .iter()
-        .map(|count| Some(count.unsigned_abs()).filter(|&key| key > 0));
-    let shown = largest(keys, request.top);
+    let is_signed = own.reading() == Reading::Signed;
+    let is_shown = |at| is_signed || request.is_shown(at, false);
+    let key = |(at, count): (usize, &i64)| {
+        Some(count.unsigned_abs()).filter(|&key| key > 0 && is_shown(at))
+    };
+    let shown = largest(counts.iter().enumerate().map(key), request.top);
     let all = squares(counts.iter().copied());
     let share = Share::new(&squares(shown.iter().map(|&at| counts[at])), &all);
-    let term = |at: usize| of_feature(request.literal(at, false), weight(counts[at]));
+    let term = |at: usize| signed(at, weight(counts[at]), weight(-counts[at]), request);
     let terms = shown.into_iter().map(term).collect();
+    let share = share.filter(|_| request.example.is_none());
     (terms, own.bias().map(weight), share)
 }
 
 fn real(own: &RealWeights, request: ExplanationRequest<'_>) -> LinearTerms {
-    let terms = real_terms(own.weights().iter().copied(), request);
+    let is_signed = own.reading() == Some(Reading::Signed);
+    let terms = real_terms(own.weights().iter().copied(), is_signed, request);
     (terms, own.bias().map(TermWeight::from), None)
 }
 
 fn real_terms(
     weights: impl Iterator<Item = f64> + Clone,
+    is_signed: bool,
     request: ExplanationRequest<'_>,
 ) -> Vec<Term> {
+    let value = |at| request.example.and_then(|example| example.value(at));
     // Doubles of one sign have the order of their bits.
-    let keys = weights
-        .clone()
-        .map(|weight| Some(weight.abs().to_bits()).filter(|&key| key > 0));
-    let shown = largest(keys, request.top);
+    let key = |(at, weight): (usize, f64)| {
+        let product = weight * value(at).unwrap_or(1.0);
+        let is_shown = is_signed || request.is_shown(at, false);
+        Some(product.abs().to_bits()).filter(|&key| key > 0 && is_shown)
+    };
+    let shown = largest(weights.clone().enumerate().map(key), request.top);
     let weights: Vec<_> = weights.collect();
-    let term = |at: usize| of_feature(request.literal(at, false), weights[at].into());
+    let term = |at: usize| Term {
+        value: value(at),
+        ..signed(at, weights[at].into(), (-weights[at]).into(), request)
+    };
     shown.into_iter().map(term).collect()
 }
 
@@ -156,7 +179,7 @@ pub fn bounded(weights: &BoundedWeights, request: ExplanationRequest<'_>) -> Exp
          weight is the learnt weight minus the inhibition {inhibition}.",
         weights.threshold()
     );
-    Explanation::of_features(rule, real_terms(inhibited, request))
+    Explanation::of_features(rule, real_terms(inhibited, false, request))
 }
 
 fn power(base: Base, exponent: i64) -> TermWeight {
@@ -168,7 +191,10 @@ fn power(base: Base, exponent: i64) -> TermWeight {
 
 pub fn winnow(weights: &WinnowWeights, request: ExplanationRequest<'_>) -> Explanation {
     let (n, exponents) = (weights.n(), weights.exponents());
-    let shown = largest(exponents.iter().copied().map(Some), request.top);
+    let key = |(at, exponent): (usize, &i32)| {
+        Some(*exponent).filter(|_| request.is_shown(at % n, at >= n))
+    };
+    let shown = largest(exponents.iter().enumerate().map(key), request.top);
     let term = |at: usize| {
         let literal = request.literal(at % n, at >= n);
         of_feature(literal, power(weights.base(), exponents[at].into()))
@@ -255,7 +281,8 @@ pub fn kernel(
         .unwrap_or(u64::MAX)
         .min(LITERALS_MAX.min(kernel.n()) as u64);
     let norm_words = expansion.words_of_norm();
-    let has_norm = norm_words <= request.words_max / 2;
+    let wants_share = request.example.is_none();
+    let has_norm = wants_share && norm_words <= request.words_max / 2;
     let limits = SearchLimits {
         top: request.top,
         rank: Rank::Magnitude,
@@ -269,7 +296,7 @@ pub fn kernel(
         Some(norm) => Some(norm?),
     };
     let shown = squares(found.conjunctions.iter().map(|found| found.sums.weight()));
-    let no_share = norm.is_none().then(|| {
+    let no_share = (wants_share && norm.is_none()).then(|| {
         "The share of the squared weights would take more computing time than answer_seconds_max \
          allows."
             .to_owned()

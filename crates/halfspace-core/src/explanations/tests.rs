@@ -1,8 +1,11 @@
 //! Tests explanations against their definition, and those of targets whose heaviest terms are known.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use super::conjunctions::{CountedVectors, Rank, SearchLimits, VectorLiteral, heaviest};
@@ -12,6 +15,8 @@ use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::catalogue;
+use crate::learners::decision::{Decision, Score};
+use crate::learners::engine::bound::ratio;
 use crate::learners::engine::input::Input;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
@@ -26,8 +31,9 @@ use crate::learners::linear::bounded::BoundedWeights;
 use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearWeights, Reading, RealWeights,
 };
+use crate::learners::predict::for_each_decisions;
 use crate::learners::sample::block::RowBits;
-use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::winnow::winnow_weights::WinnowWeights;
 use crate::samples::{self, SampleParameters};
 
@@ -36,6 +42,7 @@ const PLENTY: u64 = 1 << 40;
 fn explained(hypothesis: &Hypothesis, names: Option<&[String]>, top: usize) -> Explanation {
     let request = ExplanationRequest {
         names,
+        example: None,
         top,
         words_max: PLENTY,
     };
@@ -281,6 +288,7 @@ fn explanation_over_its_work_limit_leaves_out_literals() {
     let hypothesis = Hypothesis::Kernel(expansion(40, &support));
     let with = |words_max, stop: &StopFlag| {
         let request = ExplanationRequest {
+            example: None,
             names: None,
             top: 20,
             words_max,
@@ -391,4 +399,97 @@ fn names_are_cut_and_control_characters_shown_as_spaces() {
         .take(2)
         .collect();
     assert_eq!(table, ["weight  term", "     2  a b"]);
+}
+
+/// The terms of an example, with their values, and the bias add up to the score of the decision.
+#[test]
+fn the_terms_of_an_example_add_up_to_its_score() {
+    let mut random = StdRng::seed_from_u64(12);
+    for case in 0..400 {
+        let n = random.random_range(1..40);
+        let bits = |random: &mut StdRng| {
+            let mut row = BitVector::zeros(n);
+            (0..n).for_each(|at| row.set(at, random.random_range(0..3) == 0));
+            row
+        };
+        let real = |random: &mut StdRng| {
+            let values = (0..n).map(|_| f64::from(random.random_range(-8_i32..9)) / 4.0);
+            values.collect::<Vec<_>>()
+        };
+        let whole: Vec<i64> = (0..n).map(|_| random.random_range(-5..6)).collect();
+        let reading = [Reading::Signed, Reading::Unsigned][case % 2];
+        let (hypothesis, is_real) = match case % 5 {
+            0 => {
+                let weights = IntegerWeights::new(reading, whole, Some(3));
+                (Hypothesis::Linear(LinearWeights::Integer(weights)), false)
+            }
+            1 => {
+                let weights = RealWeights::new(None, real(&mut random), Some(0.5));
+                (
+                    Hypothesis::Linear(LinearWeights::Real(weights)),
+                    case % 3 > 0,
+                )
+            }
+            2 => {
+                let weights = RealWeights::new(Some(reading), real(&mut random), None);
+                (Hypothesis::Linear(LinearWeights::Real(weights)), false)
+            }
+            3 => {
+                let features = n * (1 + case % 2);
+                let exponents = (0..features).map(|_| random.random_range(-3..4)).collect();
+                let base = Base::new(2.0).expect("above 1");
+                let weights = WinnowWeights::new(base, Decimal::from(3), n, exponents);
+                (Hypothesis::Winnow(weights), false)
+            }
+            _ => (Hypothesis::BinaryWeights(bits(&mut random)), false),
+        };
+        let features = match is_real {
+            true => Features::Real(RealMatrix::from_values(n, real(&mut random))),
+            false => {
+                let mut matrix = BitMatrix::new(n);
+                matrix.push_row(bits(&mut random).words());
+                Features::Boolean(matrix)
+            }
+        };
+        let data = Data::new(features, Labels::Unlabelled);
+        let zero = [0.0, -1.0][case % 2];
+        let example = ExplainedExample::new(&hypothesis, &data, zero);
+        let request = ExplanationRequest {
+            names: None,
+            example: None,
+            top: usize::MAX,
+            words_max: PLENTY,
+        };
+        let stop = StopFlag::default();
+        let explanation = explain_example(&hypothesis, &example, request, &stop);
+        let explanation = explanation.expect("nobody stops it").expect("terms");
+        let number = |weight: &TermWeight| match weight {
+            TermWeight::Number(number) => number.as_f64().expect("a number"),
+            TermWeight::Power(power) => libm::exp2(power.exponent as f64),
+        };
+        let terms = explanation.terms.iter();
+        let products = terms.map(|term| number(&term.weight) * term.value.unwrap_or(1.0));
+        let sum = products.sum::<f64>() + explanation.bias.as_ref().map_or(0.0, number);
+        let mut decisions = Vec::new();
+        let predictor = hypothesis.into();
+        for_each_decisions(&predictor, &data, zero, |own: &[Decision]| {
+            decisions.extend_from_slice(own);
+            ControlFlow::Continue(())
+        });
+        let score = match &decisions[0].score {
+            Score::Integer(score) => *score as f64,
+            Score::Real(score) => *score,
+            Score::Fraction {
+                numerator,
+                denominator,
+            } => ratio(numerator.magnitude(), denominator)
+                .0
+                .expect("a small number"),
+            other => panic!("{other:?}"),
+        };
+        assert!(
+            (sum - score).abs() < 1e-9,
+            "case {case}: {sum}, not {score}"
+        );
+    }
 }

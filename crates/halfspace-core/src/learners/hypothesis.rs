@@ -96,6 +96,15 @@ impl Hypothesis {
         }
     }
 
+    /// Whether a feature that the hypothesis does not know counts nothing, although the first weight is 1.
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Self::Winnow(weights) => weights.is_closed(),
+            Self::KernelWinnow(weights) => weights.is_closed(),
+            Self::BinaryWeights(_) | Self::Linear(_) | Self::Kernel(_) | Self::Bounded(_) => false,
+        }
+    }
+
     /// A number per feature that grows with the magnitude of its weight. None if there are no weights per feature.
     pub fn magnitudes(&self) -> Option<Vec<f64>> {
         match self {
@@ -202,11 +211,7 @@ impl Hypothesis {
     /// Whether a feature counts that the hypothesis does not know. The first weight of such a feature is 1 where
     /// updates multiply weights. Elsewhere it is 0, so the feature is left out.
     pub fn counts_unknown(&self) -> bool {
-        match self {
-            Self::Winnow(weights) => !weights.is_closed(),
-            Self::KernelWinnow(weights) => !weights.is_closed(),
-            Self::BinaryWeights(_) | Self::Linear(_) | Self::Kernel(_) | Self::Bounded(_) => false,
-        }
+        matches!(self, Self::Winnow(_) | Self::KernelWinnow(_)) && !self.is_closed()
     }
 
     /// Checks that all examples can be decided in bounded time, if they have the right number of features. The inner

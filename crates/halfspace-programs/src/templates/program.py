@@ -61,7 +61,7 @@ def score(active, support):
             if not subset >> at & 1:
                 cube[subset] += cube[subset | 1 << at]
     counts = {}
-    for exponent in (cube[subset] for subset in range(1, len(cube)) if subset.bit_count() <= LITERALS_MAX):
+    for exponent in (cube[subset] for subset in range(1, len(cube)) if bin(subset).count("1") <= LITERALS_MAX):
         counts[exponent] = counts.get(exponent, 0) + 1
     return sum(count * BASE**exponent for exponent, count in counts.items()) - THETA
 @@ real

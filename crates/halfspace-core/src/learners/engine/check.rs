@@ -127,41 +127,47 @@ fn check_pruning(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return Ok(());
     };
     let is_claimed = task.confidence.is_some() || task.error.is_some();
-    let has_weights = || {
-        Some(
-            first_member(task, input)
-                .ok()?
-                .predictor()
-                .one()?
-                .magnitudes()?
-                .len(),
+    let has_order = task.entry.parameters.iter().any(|own| own.name == "order");
+    let is_drawn = || Ok::<_, TaskError>(task_order(task, input)? == Some(Order::RandomMistake));
+    let (field, detail) = if !task.names {
+        (
+            field,
+            "only names can be left out of examples, and these have none; remove the field",
         )
-    };
-    let (field, detail) = match minimum_count.is_some() {
-        _ if !task.names => (
+    } else if is_claimed {
+        (
             field,
-            "only features with names can be left out; leave it out",
-        ),
-        _ if is_claimed => (
-            field,
-            "a run that leaves names out claims no confidence; leave one of both out",
-        ),
-        true if task_order(task, input)? == Some(Order::RandomMistake) => (
-            field,
-            "the names are counted in the order of the first pass, and order=random has none; set another order",
-        ),
-        true if task.start.is_some() => (
-            field,
-            "a run that starts from a model has names before it counted them; leave minimum_count or warm_start out",
-        ),
-        _ if discard.is_some() && has_weights().is_none() => (
+            "a run that leaves names out claims no confidence; leave one of the two out",
+        )
+    } else if minimum_count.is_some() && is_drawn()? {
+        let detail = match has_order {
+            true => {
+                "names are counted in the order of the first pass, and order=random has none; set another order"
+            }
+            false => {
+                "names are counted in the order of the first pass, and the learner has none; choose another learner"
+            }
+        };
+        ("minimum_count", detail)
+    } else if minimum_count.is_some() && task.start.is_some() {
+        let detail = "the names of a model are known before any is counted; leave minimum_count or warm_start out";
+        ("minimum_count", detail)
+    } else if discard.is_some() && !has_weights(task, input)? {
+        (
             "discard",
             "the learner has no weight per name, so none is the lightest; leave discard out",
-        ),
-        _ => return Ok(()),
+        )
+    } else {
+        return Ok(());
     };
     let detail = detail.to_owned();
     Err(TaskError::Field { field, detail })
+}
+
+/// Whether the hypotheses of a task have a weight per feature.
+fn has_weights(task: &Task, input: Input<'_>) -> Result<bool, TaskError> {
+    let predictor = first_member(task, input)?.predictor();
+    Ok(predictor.members()[0].magnitudes().is_some())
 }
 
 /// Checks that every row has a 32-bit number, as rows read out of order need.

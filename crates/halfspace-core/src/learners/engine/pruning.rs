@@ -48,28 +48,32 @@ impl Pruning {
 
     /// What the hypothesis of a run keeps of the names that are frequent enough: all but the share of the lightest. The
     /// weight of a name in a committee is its largest over the classes. Of equal weights, the later names are lighter.
-    pub(crate) fn of(self, frequent: Chosen, predictor: &Predictor) -> Pruned {
+    pub(crate) fn applied(self, frequent: Chosen, predictor: &Predictor) -> Pruned {
         let rare = predictor.n() - frequent.features().len();
         let dropped = self.discard.map_or(0, |share| {
             (share * frequent.features().len() as f64) as usize
         });
-        let heaviest = match dropped {
-            0 => None,
+        let chosen = match dropped {
+            0 => frequent,
             _ => heaviest(&frequent, dropped, predictor.members()),
         };
         Pruned {
             rare,
-            light: heaviest.as_ref().map_or(0, |_| dropped),
-            chosen: Arc::new(heaviest.unwrap_or(frequent)),
+            light: dropped,
+            chosen: Arc::new(chosen),
         }
     }
 }
 
-/// All features but the `dropped` ones of the lightest weights. None if the hypotheses have no weights.
-fn heaviest(frequent: &Chosen, dropped: usize, members: &[Hypothesis]) -> Option<Chosen> {
-    let mut largest = members[0].magnitudes()?;
+/// All features but the `dropped` ones of the lightest weights.
+///
+/// # Panics
+/// Panics if the hypotheses have no weights, which the check of a task excludes.
+fn heaviest(frequent: &Chosen, dropped: usize, members: &[Hypothesis]) -> Chosen {
+    let weights = |member: &Hypothesis| member.magnitudes().expect("a checked task: see `check`");
+    let mut largest = weights(&members[0]);
     for member in &members[1..] {
-        let own = member.magnitudes()?;
+        let own = weights(member);
         largest
             .iter_mut()
             .zip(own)
@@ -80,9 +84,9 @@ fn heaviest(frequent: &Chosen, dropped: usize, members: &[Hypothesis]) -> Option
     features.sort_by(|&one, &next| weight(next).total_cmp(&weight(one)).then(one.cmp(&next)));
     features.truncate(features.len() - dropped);
     features.sort_unstable();
-    Some(Chosen::new(largest.len(), |feature| {
+    Chosen::new(largest.len(), |feature| {
         features.binary_search(&feature).is_ok()
-    }))
+    })
 }
 
 /// The features that a hypothesis keeps, and how many it leaves out.
@@ -97,7 +101,7 @@ pub(crate) struct Pruned {
 
 impl Pruned {
     /// The hypothesis with the features that it keeps, at their places. None if it has no names.
-    pub fn of(&self, predictor: &Predictor) -> Option<Predictor> {
+    pub fn hypothesis(&self, predictor: &Predictor) -> Option<Predictor> {
         predictor
             .only(self.chosen.features())
             .map(Predictor::closed)
@@ -106,10 +110,22 @@ impl Pruned {
     /// How many names are left out, for the report.
     pub fn note(&self) -> String {
         let all = self.chosen.features().len() + self.rare + self.light;
-        let Self { rare, light, .. } = self;
-        format!(
-            "of {all} names the hypothesis leaves out {rare} that too few examples have (minimum_count) and {light} of \
-             the lightest weights (discard)"
-        )
+        let mut parts = Vec::new();
+        if self.rare > 0 {
+            parts.push(format!(
+                "{} that too few examples have (minimum_count)",
+                self.rare
+            ));
+        }
+        if self.light > 0 {
+            parts.push(format!("{} of the lightest weights (discard)", self.light));
+        }
+        match parts.is_empty() {
+            true => format!("the hypothesis has all {all} names"),
+            false => format!(
+                "of {all} names the hypothesis leaves out {}",
+                parts.join(" and ")
+            ),
+        }
     }
 }

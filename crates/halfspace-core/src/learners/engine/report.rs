@@ -45,8 +45,9 @@ pub(crate) fn report(
     let run = train_loop.run;
     let predictor = train_loop.rule.predictor();
     let predictor = match &source.pruned {
-        // A check refused learners without names.
-        Some(pruned) => pruned.of(&predictor).unwrap_or(predictor),
+        Some(pruned) => pruned
+            .hypothesis(&predictor)
+            .expect("a checked task has names"),
         None => predictor,
     };
     let target = recovery(&predictor, input);
@@ -135,8 +136,8 @@ fn converged_note(
 ) -> String {
     match train_loop.rule.last() == *predictor {
         _ if source.pruned.is_some() => format!(
-            "the last weights made no mistake in the last pass, and without the names that were left out they make \
-             {errors} training errors"
+            "the last pass was without a mistake, and the hypothesis makes {errors} training errors without the names \
+             that were left out"
         ),
         true => format!(
             "the weights are rounded after the scaling by eta, so {errors} examples on the \

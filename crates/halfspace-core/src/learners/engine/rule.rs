@@ -176,8 +176,7 @@ pub trait Rule: Send {
         "no bound on the number of mistakes is known for this learner"
     }
 
-    /// The bound of the learner's theorem as far as it follows from `_counts` alone. A session keeps no examples, on
-    /// which a verdict could rest.
+    /// The bound of the learner's theorem, where it needs no examples: a session keeps none. `_counts` may exclude it.
     ///
     /// # Errors
     /// Why there is none.

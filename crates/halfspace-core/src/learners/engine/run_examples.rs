@@ -65,10 +65,9 @@ impl<'a> RunExamples<'a> {
             }
             ExampleSource::Stored(examples) => {
                 let sample = self.at_rest(examples, HoldoutPart::Shown);
-                match self.task.pruning.is_none() {
-                    true => ShownExamples::AtRest(Box::new(sample)),
-                    false => {
-                        let minimum = self.task.pruning.minimum_count.unwrap_or(0);
+                match self.task.pruning.minimum_count {
+                    None => ShownExamples::AtRest(Box::new(sample)),
+                    Some(minimum) => {
                         ShownExamples::Selected(Box::new(Selected::frequent(sample, minimum)))
                     }
                 }

@@ -402,7 +402,7 @@ impl Session {
         self.course.counts
     }
 
-    /// The bound of the learner's theorem as far as it follows without the examples.
+    /// The bound of the learner's theorem, where it needs no examples.
     ///
     /// # Errors
     /// Why there is none.
@@ -419,7 +419,14 @@ impl Session {
             )
             .into());
         }
-        self.rule.bound_of_counts(&self.counts()).map_err(Cow::from)
+        let bound = self.rule.bound_of_counts(&self.counts())?;
+        match self.plan.task.names && self.plan.task.active_max.is_none() {
+            true => Err(
+                "the bound needs the largest number of names of an example; declare it as active"
+                    .into(),
+            ),
+            false => Ok(bound),
+        }
     }
 
     /// Consistent examples since the last mistake.

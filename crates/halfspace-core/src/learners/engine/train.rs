@@ -17,7 +17,7 @@ use crate::learners::engine::task::{self, Task};
 use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::sample::generate::Generated;
-use crate::learners::sample::selected::Selected;
+use crate::learners::sample::selected::Chosen;
 use crate::learners::sample::source::Sample;
 
 /// Runs a checked task to its end.
@@ -147,27 +147,35 @@ fn learn<R>(
             // A run that resumes after its end has not shuffled the sample, on which an end in the first pass depends.
             let had_ended = matches!(train_loop.phase, Phase::Ended(_));
             if had_ended && train_loop.rule.kind().order() == Some(Order::Shuffled) {
-                sample.shuffle(&mut task.seed.generator(Purpose::Order), run)?;
+                // The run has ended, so nothing may end it again.
+                sample.shuffle(&mut task.seed.generator(Purpose::Order), &Run::default())?;
             }
-            let reason = train_loop.run_sample(&mut **sample)?;
-            source.pruned = Some(pruned(task, sample, &mut train_loop)?);
-            reason
+            train_loop.run_sample(&mut **sample)?
         }
     };
+    if !task.pruning.is_none() {
+        source.pruned = Some(pruned(task, &mut examples, &mut train_loop)?);
+    }
     finish(task, reason, &mut train_loop, &source)
 }
 
 /// The features that the hypothesis of an ended run keeps.
 fn pruned(
     task: &Task,
-    sample: &mut Selected<'_>,
+    examples: &mut ShownExamples<'_>,
     train_loop: &mut TrainLoop<'_>,
 ) -> Result<Pruned, Interrupt> {
-    let frequent = sample.counted(train_loop.course.counts.examples);
+    let predictor = train_loop.rule.predictor();
+    let frequent = match examples {
+        ShownExamples::Selected(sample) => sample.counted(train_loop.course.counts.examples),
+        ShownExamples::AtRest(_) | ShownExamples::Drawn(_) => {
+            Ok(Chosen::new(predictor.n(), |_| true))
+        }
+    };
     if frequent == Err(Interrupt::Suspended) {
         train_loop.hand_over(None);
     }
-    Ok(task.pruning.of(frequent?, &train_loop.rule.predictor()))
+    Ok(task.pruning.applied(frequent?, &predictor))
 }
 
 /// A run before its first example.

@@ -20,11 +20,17 @@ pub fn check_examples(
     weights: &KernelWinnowWeights,
     examples: &dyn Examples,
 ) -> Result<Result<(), String>, Interrupt> {
-    if let Some(detail) = too_active(examples, weights.active_max())? {
+    // Closed weights have no conjunctions of other features.
+    let known = if weights.is_closed() {
+        weights.n()
+    } else {
+        usize::MAX
+    };
+    if let Some(detail) = too_active(examples, weights.active_max(), known)? {
         return Ok(Err(intractable(&detail)));
     }
     let mut steps = 0_u64;
-    for_each_active_count(examples, |_, active| {
+    for_each_active_count(examples, known, |_, active| {
         steps = steps.saturating_add((active + 1) << active);
         ControlFlow::Continue(())
     })?;
@@ -47,10 +53,14 @@ pub(super) fn intractable(detail: &str) -> String {
     )
 }
 
-/// A description of the first example with more than `most` active features.
-pub(super) fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Interrupt> {
+/// A description of the first example with more than `most` active features below `known`.
+pub(super) fn too_active(
+    examples: &dyn Examples,
+    most: u64,
+    known: usize,
+) -> Result<Option<String>, Interrupt> {
     let mut found = None;
-    for_each_active_count(examples, |example, count| {
+    for_each_active_count(examples, known, |example, count| {
         if count <= most {
             return ControlFlow::Continue(());
         }
@@ -66,9 +76,10 @@ pub(super) fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<St
     Ok(found)
 }
 
-/// Shows the number of active features of each Boolean example in order.
+/// Shows the number of active features below `known` of each Boolean example in order.
 fn for_each_active_count(
     examples: &dyn Examples,
+    known: usize,
     mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let (mut reader, mut first) = (examples.reader(), 0);
@@ -76,7 +87,10 @@ fn for_each_active_count(
         let rows = reader.rows(first)?;
         for row in 0..rows.count() {
             let active = match rows.features {
-                BlockFeatures::Sparse(block) => block.row(row).ids.len() as u64,
+                BlockFeatures::Sparse(block) => {
+                    let ids = block.row(row).ids;
+                    ids.partition_point(|&id| (id as usize) < known) as u64
+                }
                 BlockFeatures::Boolean(block) => {
                     let words = 0..block.words_per_row();
                     words

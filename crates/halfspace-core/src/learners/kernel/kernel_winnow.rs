@@ -155,7 +155,7 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
                 )
             })
         }
-        Input::Sample { data, .. } => too_active(data, most)?,
+        Input::Sample { data, .. } => too_active(data, most, usize::MAX)?,
     };
     refused.map_or(Ok(()), |detail| {
         Err(TaskError::Intractable(intractable(&detail)))
@@ -247,14 +247,13 @@ impl Rule for KernelWinnow {
             self.takes_theta,
         )?;
         if weights.max_literals() != own.max_literals() {
-            let given = weights.max_literals();
-            let given = given.map_or("no max_literals".to_owned(), |most| {
-                format!("max_literals = {most}")
+            return Err(match weights.max_literals() {
+                Some(most) => format!("the model has max_literals = {most}; set the same value"),
+                None => "the model has no max_literals; leave the parameter out".to_owned(),
             });
-            return Err(format!("the model has {given}; set the same value"));
         }
         self.band = band(self.share, weights.theta());
-        self.weights = weights.with_active_max(own.active_max());
+        self.weights = weights.with_active_max(own.active_max()).closed(false);
         Ok(())
     }
 

@@ -62,6 +62,8 @@ enum Choice {
 pub struct Selected<'a> {
     sample: Presented<'a>,
     choice: Choice,
+    /// The number of examples to count before the next one is read, after a seek.
+    uncounted: Option<u64>,
     rows: SparseMatrix,
 }
 
@@ -88,36 +90,49 @@ impl<'a> Selected<'a> {
             rows: SparseMatrix::new(0, false),
             sample,
             choice,
+            uncounted: None,
         }
     }
 
-    /// The features that count after a run over so many examples. All of them without a choice by frequency.
+    /// The features that count after a run over so many examples.
     ///
     /// # Errors
     /// The interrupt that kept the examples from being read.
     pub fn counted(&mut self, examples: u64) -> Result<Chosen, Interrupt> {
-        if let Choice::Frequent {
-            is_first_pass: true,
-            ..
-        } = self.choice
-        {
+        let is_first = matches!(
+            self.choice,
+            Choice::Frequent {
+                is_first_pass: true,
+                ..
+            }
+        );
+        if is_first || self.uncounted.is_some() {
             self.count_again(examples)?;
         }
-        Ok(Chosen::new(self.sample.n(), |feature| match &self.choice {
+        let is_frequent = |feature: u32| match &self.choice {
             Choice::Frequent {
                 minimum, counts, ..
             } => counts[feature as usize] >= *minimum,
-            Choice::Chosen(_) => true,
-        }))
+            Choice::Chosen(chosen) => chosen.places[feature as usize] != LEFT_OUT,
+        };
+        Ok(Chosen::new(self.sample.n(), is_frequent))
     }
 
-    /// Counts the features of the first `examples` examples of the present order. The next one is then the first.
+    /// Counts the features of the first `examples` examples of the present order. The next example stays the same, also
+    /// after an interrupt.
     fn count_again(&mut self, examples: u64) -> Result<(), Interrupt> {
+        let place = self.sample.place();
+        self.sample.rewind();
+        let counted = self.count_from_here(examples);
+        self.sample.go_to(place);
+        counted
+    }
+
+    fn count_from_here(&mut self, examples: u64) -> Result<(), Interrupt> {
         let Choice::Frequent { counts, .. } = &mut self.choice else {
             return Ok(());
         };
         counts.fill(0);
-        self.sample.rewind();
         let mut left = examples;
         while left > 0
             && let Some(block) = self.sample.next_block()?
@@ -126,10 +141,9 @@ impl<'a> Selected<'a> {
             left -= rows;
             if let BlockFeatures::Sparse(own) = block.features {
                 let ids = (0..rows as usize).flat_map(|row| own.row(row).ids);
-                ids.for_each(|&id| counts[id as usize] += 1);
+                ids.for_each(|&id| counts[id as usize] = counts[id as usize].saturating_add(1));
             }
         }
-        self.sample.rewind();
         Ok(())
     }
 }
@@ -144,7 +158,7 @@ impl Choice {
     }
 
     /// The rows of a block with the features that count. A block that is not sparse stays as it is.
-    fn of<'b>(&mut self, n: usize, block: Block<'b>, rows: &'b mut SparseMatrix) -> Block<'b> {
+    fn rows_of<'b>(&mut self, n: usize, block: Block<'b>, rows: &'b mut SparseMatrix) -> Block<'b> {
         let BlockFeatures::Sparse(own) = block.features else {
             return block;
         };
@@ -169,7 +183,7 @@ impl Choice {
                         counts,
                         is_first_pass,
                     } => {
-                        counts[id] += u32::from(*is_first_pass);
+                        counts[id] = counts[id].saturating_add((*is_first_pass).into());
                         if counts[id] >= *minimum {
                             id as u32
                         } else {
@@ -198,13 +212,17 @@ impl Stream for Selected<'_> {
 
     fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
         let n = self.sample.n();
+        if let Some(examples) = self.uncounted {
+            self.count_again(examples)?;
+            self.uncounted = None;
+        }
         let Some(block) = self.sample.next_block()? else {
             if let Choice::Frequent { is_first_pass, .. } = &mut self.choice {
                 *is_first_pass = false;
             }
             return Ok(None);
         };
-        Ok(Some(self.choice.of(n, block, &mut self.rows)))
+        Ok(Some(self.choice.rows_of(n, block, &mut self.rows)))
     }
 
     fn row(&self, place: u64) -> u64 {
@@ -233,13 +251,11 @@ impl Stream for Selected<'_> {
         let is_first = snapshot.number()? == 1;
         *is_first_pass = is_first;
         self.sample.seek(snapshot)?;
-        let place = self.sample.place();
-        let counted = match is_first {
-            true => place as u64,
+        // Reading may be interrupted, which says nothing about the state.
+        self.uncounted = Some(match is_first {
+            true => self.sample.place() as u64,
             false => u64::MAX,
-        };
-        self.count_again(counted).map_err(|_| SnapshotError)?;
-        self.sample.go_to(place);
+        });
         Ok(())
     }
 }
@@ -252,7 +268,7 @@ impl Sample for Selected<'_> {
     fn example(&mut self, place: u64) -> Result<Block<'_>, Interrupt> {
         let n = self.sample.n();
         let block = self.sample.example(place)?;
-        Ok(self.choice.of(n, block, &mut self.rows))
+        Ok(self.choice.rows_of(n, block, &mut self.rows))
     }
 
     fn as_stream(&mut self) -> &mut dyn Stream {

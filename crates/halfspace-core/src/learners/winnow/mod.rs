@@ -380,7 +380,8 @@ impl Rule for Winnow {
             ));
         }
         self.starts_at_one = weights.exponents().iter().all(|&exponent| exponent == 0);
-        self.weights = weights.clone();
+        // The names of these examples are known from now on.
+        self.weights = weights.clone().closed(false);
         self.rescale();
         Ok(())
     }

@@ -65,6 +65,11 @@ impl<R: Read> LineReader<R> {
         self.buffer.len() as u64
     }
 
+    /// The bytes in the buffer that belong to no line yet.
+    pub(crate) fn pending_bytes(&self) -> usize {
+        self.end - self.start
+    }
+
     /// Returns the next line, or `None` at the end. The last line needs no line feed.
     ///
     /// # Errors

@@ -73,6 +73,11 @@ impl<R: Read> NdjsonPortions<R> {
         self.lines.buffer_bytes()
     }
 
+    /// The bytes that were taken from the source and belong to no line yet.
+    pub fn begun_bytes(&self) -> usize {
+        self.lines.pending_bytes()
+    }
+
     /// Makes a reader before the first line. You should set [`Options::n`], because otherwise each portion has its
     /// own n.
     ///

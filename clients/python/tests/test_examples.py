@@ -1,4 +1,4 @@
-"""The script and the notebook of `examples`, run as they are."""
+"""The short script and the notebook of `examples`, run as they are."""
 
 import subprocess
 import sys

@@ -191,6 +191,16 @@ async fn session_states_the_bound_that_its_counts_allow() {
         detail.contains("active = 3") && detail.contains("had 4"),
         "{detail}"
     );
+    // Nobody said how many names an example may have.
+    let learner = json!({"name": "winnow", "params": {"relevant": 2, "theta": 40}});
+    let asked = json!({"learner": learner, "vocabulary": "open"});
+    let path = opened(&service, &asked).await;
+    let document = service.get(&path).await.expect(200).json();
+    let detail = document["bound_detail"].as_str().unwrap();
+    assert!(
+        document["bound"].is_null() && detail.contains("active"),
+        "{document}"
+    );
     let asked = json!({"learner": {"name": "perceptron"}, "n": 3});
     let path = opened(&service, &asked).await;
     let document = service.get(&path).await.expect(200).json();
@@ -307,6 +317,17 @@ async fn explanation_of_a_text_is_a_text_too_and_of_one_example_only() {
     assert!(text.text().contains("text:apple"));
     let svg = drawn("image/svg+xml").await;
     assert!(svg.text().starts_with("<svg"));
+    // A class that the model does not have is refused, also if it tells two apart.
+    let two_classes = texts(30).replace("\"c\"", "\"a\"");
+    let job = trained(&service, "perceptron", "", two_classes).await;
+    let of_two = format!(
+        "/v1/models/{}/explanation?class=z",
+        job["result"]["model"].as_str().unwrap()
+    );
+    let refused = service.post_as(&of_two, NDJSON, line.clone()).await;
+    assert!(
+        refused.problem(400) == "invalid-parameter" && refused.text().contains("the classes are")
+    );
     // Of several examples one is explained.
     let two = format!("{line}{}", line.replace("apple", "banana"));
     for (query, class) in [("", "a"), ("?example=0", "a"), ("?example=1", "b")] {

@@ -72,7 +72,7 @@ function Rule({ rule, classes }) {
 /** @param {{explanation: Explanation, classes: string[]|null}} props  `classes`: for which a bar to the left and one to the right speak. */
 export function Terms({ explanation, classes }) {
   const { terms, share, bias, detail } = explanation;
-  const sizes = terms.map((term) => sizeOf(term.weight));
+  const sizes = terms.map(({ weight, value }) => (typeof value === "number" ? sizeOf(Number(weight) * value) : sizeOf(weight)));
   const most = sizes.reduce((high, { log2 }) => Math.max(high, log2), -Infinity);
   const hasUses = terms.some((term) => typeof term.uses === "number");
   const hasValues = terms.some((term) => typeof term.value === "number");

@@ -213,7 +213,7 @@ fn assert_withheld(outcome: &RunOutcome) {
     assert!(outcome.grounds.kept.is_none() && outcome.best.is_none());
     assert!(outcome.grounds.survived.is_err() && outcome.grounds.compressed.is_err());
     let detail = outcome.termination.detail.as_ref().expect("a note");
-    assert!(detail.contains("leaves out"), "{detail}");
+    assert!(detail.contains("the hypothesis"), "{detail}");
 }
 
 #[test]

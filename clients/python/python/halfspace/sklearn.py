@@ -25,6 +25,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 from numbers import Integral
@@ -200,8 +201,9 @@ class _File(msgspec.Struct):
     features: list[str] | None = None
 
 
+A = TypeVar("A")
 C = TypeVar("C", bound="_Classifier")
-O = TypeVar("O", bound="_OnLine")
+L = TypeVar("L", bound="_OnLine")
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -381,16 +383,16 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _predictions(self, X: Any, **options: Any) -> Predictions:
         options = {**options, **self._reading(X)}
+        return self._asked(lambda model: model.predictions(X, **options))
+
+    def _asked(self, ask: Callable[[Model], A]) -> A:
+        """The answer of the model on the service."""
+        client = _client()
         try:
-            return self._model().predictions(X, **options)
+            return ask(Model(client, _sent(client.address, self.model_)))
         except NotFound:
             # Somebody has deleted the model on the service.
-            return _client().send_model(self.model_).predictions(X, **options)
-
-    def _model(self) -> Model:
-        """The model on the service."""
-        client = _client()
-        return Model(client, _sent(client.address, self.model_))
+            return ask(client.send_model(self.model_))
 
     def _codes(self, found: Predictions) -> Any:
         """The places of the predicted classes in `classes_`."""
@@ -510,7 +512,7 @@ def _active(X: Any) -> int:
 class _OnLine(_Classifier):
     """A learner that can also learn one example after the other."""
 
-    def partial_fit(self: O, X: Any, y: Any, classes: Any = None, feature_names: Any = None) -> O:
+    def partial_fit(self: L, X: Any, y: Any, classes: Any = None, feature_names: Any = None) -> L:
         """Learns each example once, in their order. `X` has the shape (examples, features), `y` the shape (examples,).
 
         The first call needs all `classes`, and its examples fix how the columns of all later ones are read. `order`

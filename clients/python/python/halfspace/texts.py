@@ -21,7 +21,7 @@ OPTIONS = ("words", "characters", "window", "lower_case", "occurrences", "conjun
 
 
 class TextNetwork(_OnLine):
-    """One linear hypothesis per class over the words of texts. `X` is a list of texts.
+    """Linear hypotheses over the words of texts: one per class, or one for two classes. `X` is a list of texts.
 
     `learner` is "averaged-perceptron", "perceptron" or "winnow". `words` and `characters` are lengths of the sequences
     that are names, such as "1-2"; `window` is the number of places around a word marked as `[[word]]`. With
@@ -97,8 +97,9 @@ class TextNetwork(_OnLine):
     def explain(self, text: str, count: int = 10, label: Any = None) -> list[tuple[str, float | str]]:
         """The names of a text that decide about the class `label`, or about the predicted one, with their weights.
 
-        The weights of the largest magnitude come first. That of Winnow is a power, such as "2^5". Of two classes, a
-        negative weight speaks for the first one.
+        Those that add most come first: by the magnitude of the weight, times the count if `occurrences="counts"`. A
+        weight of Winnow is a power, such as "2^5". Two classes have one hypothesis, in which a negative weight speaks
+        for the first one, whatever `label` is.
         """
         check_is_fitted(self, "model_")
         names = msgspec.json.decode(self.model_, type=_File).classes or []
@@ -106,7 +107,7 @@ class TextNetwork(_OnLine):
         if label is not None and label not in classes:
             raise ValueError(f"label is {label!r}; the classes are {', '.join(map(str, classes))}")
         asked = None if label is None or len(classes) == 2 else names[self.order_.tolist().index(classes.index(label))]
-        found = self._model().explain_example({"text": text}, top=count, class_=asked)
+        found = self._asked(lambda model: model.explain_example({"text": text}, top=count, class_=asked))
         return [(" and ".join(literal.name for literal in term.literals), term.weight) for term in found.terms]
 
     def heaviest(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:

@@ -1306,7 +1306,7 @@ class ExplanationTerm(Struct, kw_only=True, omit_defaults=True):
 
     uses: int | None = None
     """Updates of the training that changed the weight: the support vectors that satisfy the conjunction. Null if the
-    hypothesis does not keep them.
+    hypothesis does not keep them, and for an example.
     """
 
     value: float | None = None

@@ -54,34 +54,39 @@ impl fmt::Display for Explanation {
             writeln!(to, "{line}")?;
         }
         writeln!(to)?;
-        let rows = self.terms.iter().map(|term| {
-            let uses = term.uses.map_or_else(String::new, |uses| uses.to_string());
-            (term.weight.to_string(), uses, term.condition())
-        });
-        let bias = self
-            .bias
-            .iter()
-            .map(|bias| (bias.to_string(), String::new(), "bias".to_owned()));
-        let rows: Vec<_> = rows.chain(bias).collect();
-        let wide = |head: &str, cell: fn(&(String, String, String)) -> &str| {
-            rows.iter()
-                .map(|row| cell(row).len())
-                .max()
-                .unwrap_or(0)
-                .max(head.len())
+        let terms = &self.terms;
+        let number = |value: Option<String>| value.unwrap_or_default();
+        let row = |term: &Term| {
+            let value = number(term.value.map(|value| value.to_string()));
+            let uses = number(term.uses.map(|uses| uses.to_string()));
+            ([term.weight.to_string(), value, uses], term.condition())
         };
-        let weights = wide("weight", |row| &row.0);
-        if self.terms.iter().any(|term| term.uses.is_some()) {
-            let uses = wide("uses", |row| &row.1);
-            writeln!(to, "{:>weights$}  {:>uses$}  term", "weight", "uses")?;
-            for (weight, used, condition) in &rows {
-                writeln!(to, "{weight:>weights$}  {used:>uses$}  {condition}")?;
+        let bias = self.bias.iter();
+        let bias = bias.map(|bias| {
+            (
+                [bias.to_string(), String::new(), String::new()],
+                "bias".into(),
+            )
+        });
+        let rows: Vec<_> = terms.iter().map(row).chain(bias).collect();
+        let columns = [
+            ("weight", true),
+            ("value", terms.iter().any(|term| term.value.is_some())),
+            ("uses", terms.iter().any(|term| term.uses.is_some())),
+        ];
+        let head = (columns.map(|(name, _)| name.to_owned()), "term".to_owned());
+        let wide = |at: usize| {
+            let cells = rows.iter().chain([&head]).map(|(cells, _)| cells[at].len());
+            cells.max().unwrap_or(0)
+        };
+        let widths = [0, 1, 2].map(wide);
+        for (cells, condition) in [&head].into_iter().chain(&rows) {
+            for (at, (cell, (_, is_shown))) in cells.iter().zip(columns).enumerate() {
+                if is_shown {
+                    write!(to, "{cell:>width$}  ", width = widths[at])?;
+                }
             }
-        } else {
-            writeln!(to, "{:>weights$}  term", "weight")?;
-            for (weight, _, condition) in &rows {
-                writeln!(to, "{weight:>weights$}  {condition}")?;
-            }
+            writeln!(to, "{condition}")?;
         }
         let notes = self.notes();
         if !notes.is_empty() {
@@ -113,10 +118,15 @@ impl Explanation {
             high: None,
             before: None,
             label: term.condition(),
-            value: term.weight.length(),
-            text: match &term.weight {
-                TermWeight::Number(weight) if weight.is_f64() => number(term.weight.length()),
-                weight => weight.to_string(),
+            value: term.weight.length() * term.value.unwrap_or(1.0),
+            text: match (&term.weight, term.value) {
+                (weight, Some(value)) => {
+                    format!("{} \u{d7} {}", number(weight.length()), number(value))
+                }
+                (TermWeight::Number(weight), None) if weight.is_f64() => {
+                    number(term.weight.length())
+                }
+                (weight, None) => weight.to_string(),
             },
         });
         let bias = self.bias.iter().map(|bias| format!("The bias is {bias}."));

@@ -16,7 +16,7 @@ const SHARED = {
     description: "Each class has its share of the held-out examples or of every fold. The parts are then no independent draws, and no certificate rests on them." },
   seed: { title: "Seed", type: "integer", minimum: 0, maximum: 9007199254740991, default: "drawn",
     description: "Equal requests with equal seeds give equal results." },
-  minimum_count: { title: "Examples per name", type: "integer", minimum: 1, maximum: 9007199254740991, default: "any number",
+  minimum_count: { title: "Examples per name", type: "integer", minimum: 1, maximum: 9007199254740991, default: "none",
     description: "For examples with names: a name counts from this many examples on. Rarer names are left out of the model, which then has no bound." },
   discard: { title: "Names to drop", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "none",
     description: "For examples with names: the share of them that the model drops in the end, those of the smallest weights." },

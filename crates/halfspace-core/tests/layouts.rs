@@ -1,7 +1,9 @@
 //! Tests that the layout of the examples changes nothing: every learner gives the same result on sparse and on dense
 //! rows.
 
-use std::sync::{Arc, Mutex};
+mod states;
+
+use std::sync::Arc;
 
 use halfspace_core::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue::{CATALOGUE, find};
@@ -15,9 +17,7 @@ use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{
-    Checkpoints, Counts, HelperSeats, Run, RunLimits, StopFlag,
-};
+use halfspace_core::learners::engine::run::{HelperSeats, Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::shared_work::FixedSeats;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
@@ -29,6 +29,8 @@ use halfspace_core::learners::sample::source::Presentation;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
+
+use states::States;
 
 /// The same examples with sparse rows and with dense ones.
 struct Twins {
@@ -312,24 +314,6 @@ fn learners_of_sparse_rows_learn_alike_from_dense_ones() {
         trained.iter().all(|&count| count > 40),
         "{names:?}: {trained:?}"
     );
-}
-
-/// Keeps every state of a run.
-#[derive(Debug, Default)]
-struct States(Mutex<Vec<Vec<u8>>>);
-
-impl Checkpoints for States {
-    fn is_wanted(&self) -> bool {
-        true
-    }
-
-    fn take(&self, _: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
-        self.0.lock().expect("unpoisoned").extend(write());
-    }
-
-    fn refused(&self) {
-        panic!("a state of another run");
-    }
 }
 
 #[test]

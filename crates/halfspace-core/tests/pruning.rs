@@ -1,8 +1,10 @@
 //! Names that a run leaves out: beside the same run over examples from which they were removed beforehand, and from
 //! every state that the run hands over.
 
+mod states;
+
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use halfspace_core::bits::{BitVector, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue::find;
@@ -15,7 +17,7 @@ use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::pruning::Pruning;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits};
+use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
 use halfspace_core::learners::predict::for_each_decisions;
@@ -25,6 +27,8 @@ use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
+
+use states::States;
 
 /// Examples by their names and codes.
 #[derive(Clone)]
@@ -259,24 +263,6 @@ fn the_lightest_weights_are_dropped_and_the_others_stay() {
             Some(errors),
             "case {case}: {learner}"
         );
-    }
-}
-
-/// Keeps every state of a run.
-#[derive(Debug, Default)]
-struct States(Mutex<Vec<Vec<u8>>>);
-
-impl Checkpoints for States {
-    fn is_wanted(&self) -> bool {
-        true
-    }
-
-    fn take(&self, _: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
-        self.0.lock().expect("unpoisoned").extend(write());
-    }
-
-    fn refused(&self) {
-        panic!("a state of another run");
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tests that helper threads change nothing: every learner and every evaluation gives the same result on 1, 2 and 3
 //! threads.
 
-use std::sync::{Arc, Mutex};
+mod states;
+
+use std::sync::Arc;
 
 use halfspace_core::bits::{BitMatrix, BitVector};
 use halfspace_core::learners::catalogue::CATALOGUE;
@@ -14,7 +16,7 @@ use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::HelperSeats;
-use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits, StopFlag};
+use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::shared_work::FixedSeats;
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::Task;
@@ -25,6 +27,8 @@ use halfspace_core::learners::sample::examples::{Examples, ReadRows, Shape};
 use halfspace_core::learners::sample::generate::Plan;
 use halfspace_core::learners::sample::parts::PART_ROWS_MAX;
 use serde_json::json;
+
+use states::States;
 
 /// A run with seats for helpers, who help with work of any size.
 fn helped(seats: &Arc<FixedSeats>) -> Run {
@@ -277,24 +281,6 @@ fn kernel_learners_run_at_n_around_a_power_of_two() {
                 assert_eq!(helped, outcome(&task, input, &Run::default()), "{n}");
             }
         }
-    }
-}
-
-/// Keeps every state of a run.
-#[derive(Debug, Default)]
-struct States(Mutex<Vec<Vec<u8>>>);
-
-impl Checkpoints for States {
-    fn is_wanted(&self) -> bool {
-        true
-    }
-
-    fn take(&self, _: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
-        self.0.lock().expect("no panic").extend(write());
-    }
-
-    fn refused(&self) {
-        panic!("the state belongs to the run");
     }
 }
 

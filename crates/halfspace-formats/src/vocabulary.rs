@@ -5,48 +5,57 @@
 //!
 //! Where a value stands in a column, the name is `column=value`.
 //!
-//! `string-interner` keeps the names in one text and finds them by a hash table. Clients choose the names, so the table
-//! has keys of its own.
+//! The names stand in one text. A place of the hash table keeps a part of the hash beside the id, so that the table reads
+//! no name when it grows, nor for a name that differs. Clients choose the names, so each table has keys of its own.
 
-use std::hash::RandomState;
+use std::hash::BuildHasher;
 
 use halfspace_core::bits::{Excerpt, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_core::memory::{self, NoMemory};
-use string_interner::backend::StringBackend;
-use string_interner::symbol::SymbolU32;
-use string_interner::{StringInterner, Symbol};
+use hashbrown::DefaultHashBuilder;
+use hashbrown::hash_table::{Entry, HashTable};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The most bytes of a name.
 pub const NAME_BYTES_MAX: usize = 1024;
 
-/// Bytes of a name besides its text: where it ends, its place in the hash table, and a free place beside it.
-const PLACE_BYTES: usize = 24;
+/// Bytes of a name besides its text: where it ends, its place in the hash table with a byte that tells whether it is
+/// taken, and a free place beside it.
+const PLACE_BYTES: usize = size_of::<usize>() + 2 * (size_of::<Place>() + 1);
 
 /// Bytes of the length of a name in the stored form.
 const LENGTH_BYTES: usize = 2;
 
 /// Distinct names with the ids 0, 1, 2 and so on. Names are only added.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    names: StringInterner<StringBackend<SymbolU32>, RandomState>,
-    text_bytes: usize,
+    /// The names, one after the other.
+    text: String,
+    /// Where each name ends in the text.
+    ends: Vec<usize>,
+    table: HashTable<Place>,
+    keys: DefaultHashBuilder,
 }
 
-impl Default for Vocabulary {
-    fn default() -> Self {
-        Self {
-            names: StringInterner::new(),
-            text_bytes: 0,
-        }
+/// A name in the hash table.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    hash: u32,
+    id: u32,
+}
+
+impl Place {
+    /// The hash for the table, which reads its first and its last bits.
+    fn table_hash(hash: u32) -> u64 {
+        u64::from(hash) << u32::BITS | u64::from(hash)
     }
 }
 
 impl PartialEq for Vocabulary {
     fn eq(&self, other: &Self) -> bool {
-        self.names == other.names
+        self.ends == other.ends && self.text == other.text
     }
 }
 
@@ -67,61 +76,119 @@ impl Vocabulary {
 
     /// The number of names.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.ends.len()
     }
 
     /// Whether there is no name.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.ends.is_empty()
     }
 
     /// The bytes of the names in memory.
     pub fn bytes(&self) -> u64 {
-        (self.text_bytes + PLACE_BYTES * self.len()) as u64
+        (self.text.len() + PLACE_BYTES * self.len()) as u64
     }
 
     /// The bytes of the names in the stored form.
     pub fn stored_bytes(&self) -> u64 {
-        (self.text_bytes + LENGTH_BYTES * self.len()) as u64
+        (self.text.len() + LENGTH_BYTES * self.len()) as u64
     }
 
     /// The id of a name, if it has one.
     pub fn id(&self, name: &str) -> Option<u32> {
-        self.names.get(name).map(|symbol| symbol.to_usize() as u32)
+        let hash = self.hash(name);
+        let place = self.table.find(Place::table_hash(hash), |place| {
+            place.hash == hash && self.name(place.id) == Some(name)
+        });
+        place.map(|place| place.id)
+    }
+
+    fn hash(&self, name: &str) -> u32 {
+        (self.keys.hash_one(name) >> u32::BITS) as u32
     }
 
     /// The id of a name, which is new if the name is.
     pub(crate) fn add(&mut self, name: &str) -> u32 {
-        let before = self.len();
-        let id = self.names.get_or_intern(name).to_usize();
-        if id == before {
-            self.text_bytes += name.len();
+        let hash = self.hash(name);
+        let Self {
+            text, ends, table, ..
+        } = self;
+        let entry = table.entry(
+            Place::table_hash(hash),
+            |place| place.hash == hash && name_at(text, ends, place.id) == Some(name),
+            |place| Place::table_hash(place.hash),
+        );
+        match entry {
+            Entry::Occupied(known) => known.get().id,
+            Entry::Vacant(free) => {
+                let id = ends.len() as u32;
+                text.push_str(name);
+                ends.push(text.len());
+                free.insert(Place { hash, id });
+                id
+            }
         }
-        id as u32
     }
 
     /// The name of an id.
     pub fn name(&self, id: u32) -> Option<&str> {
-        self.names.resolve(SymbolU32::try_from_usize(id as usize)?)
+        name_at(&self.text, &self.ends, id)
     }
 
     /// The names in the order of their ids.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|(_, name)| name)
+        let begins = std::iter::once(&0).chain(&self.ends);
+        begins
+            .zip(&self.ends)
+            .map(|(&begin, &end)| &self.text[begin..end])
     }
 
     /// The same names in the order of their bytes, and their new ids.
     pub fn sorted(&self) -> (Self, Renumbering) {
-        let mut names: Vec<(&str, usize)> = self.names().zip(0..).collect();
-        names.sort_unstable();
+        let mut names: Vec<(u64, u32)> = self.beginnings().zip(0..).collect();
+        names.sort_unstable_by(|(beginning, id), (other, other_id)| {
+            let rest = || self.name(*id).cmp(&self.name(*other_id));
+            beginning.cmp(other).then_with(rest)
+        });
         let mut ids = vec![0; names.len()];
+        let mut text = String::with_capacity(self.text.len());
+        let mut ends = Vec::with_capacity(self.len());
         for (place, &(_, id)) in (0..).zip(&names) {
-            ids[id] = place;
+            ids[id as usize] = place;
+            text.push_str(self.name(id).unwrap_or_default());
+            ends.push(text.len());
         }
-        let sorted = Self::of_names(names.into_iter().map(|(name, _)| name));
+        let (mut table, keys) = (self.table.clone(), self.keys.clone());
+        table
+            .iter_mut()
+            .for_each(|place| place.id = ids[place.id as usize]);
+        let sorted = Self {
+            text,
+            ends,
+            table,
+            keys,
+        };
         // Examples without any name have one feature.
         let n = self.len().max(1);
-        (sorted.expect("distinct names"), Renumbering { ids, n })
+        (sorted, Renumbering { ids, n })
+    }
+
+    /// The first bytes of each name behind those that all names have in common, as a number, so that most names compare
+    /// without their text.
+    fn beginnings(&self) -> impl Iterator<Item = u64> {
+        let mut names = self.names().map(str::as_bytes);
+        let first = names.next().unwrap_or_default();
+        let common = names.fold(first.len(), |common, name| {
+            let same = first[..common].iter().zip(name);
+            same.take_while(|(one, other)| one == other).count()
+        });
+        self.names().map(move |name| {
+            let mut beginning = [0; size_of::<u64>()];
+            let rest = &name.as_bytes()[common..];
+            let some = rest.len().min(beginning.len());
+            beginning[..some].copy_from_slice(&rest[..some]);
+            u64::from_be_bytes(beginning)
+        })
     }
 
     /// These names and those of other data, in the order of their bytes.
@@ -201,6 +268,15 @@ impl Vocabulary {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Self::of_names(names_in(bytes)?)
     }
+}
+
+/// The name of an id among names in a text.
+fn name_at<'t>(text: &'t str, ends: &[usize], id: u32) -> Option<&'t str> {
+    let id = id as usize;
+    let begin = id
+        .checked_sub(1)
+        .map_or(Some(&0), |before| ends.get(before))?;
+    Some(&text[*begin..*ends.get(id)?])
 }
 
 fn bytes_of<'n>(names: impl Iterator<Item = &'n str>) -> Vec<u8> {

@@ -4,19 +4,12 @@
 //! and the last part, so that the name of a sequence is written and looked up only once.
 
 use halfspace_core::memory;
-use hashbrown::{DefaultHashBuilder, HashMap};
-use string_interner::backend::StringBackend;
-use string_interner::symbol::SymbolU32;
-use string_interner::{StringInterner, Symbol};
+use hashbrown::HashMap;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::extraction::Lengths;
 use crate::error::Fault;
-use crate::vocabulary::NAME_BYTES_MAX;
-
-/// What a sequence has in place of an id that is not known yet, or if its name would be too long.
-const UNKNOWN: u32 = u32::MAX;
-const NAMELESS: u32 = u32::MAX - 1;
+use crate::vocabulary::{NAME_BYTES_MAX, Vocabulary};
 
 /// Where the names of an example go.
 pub(crate) trait Names {
@@ -36,7 +29,7 @@ pub(crate) trait Names {
 /// A word or a character.
 trait Part: Copy {
     /// The number that stands for the part.
-    fn number(self, words: &mut Words) -> u32;
+    fn number(self, words: &mut Vocabulary) -> u32;
 
     /// Appends the part to a name that has others already, or none.
     fn write(self, is_first: bool, name: &mut String);
@@ -44,8 +37,8 @@ trait Part: Copy {
 
 impl Part for &str {
     #[inline]
-    fn number(self, words: &mut Words) -> u32 {
-        words.get_or_intern(self).to_usize() as u32
+    fn number(self, words: &mut Vocabulary) -> u32 {
+        words.add(self)
     }
 
     fn write(self, is_first: bool, name: &mut String) {
@@ -58,7 +51,7 @@ impl Part for &str {
 
 impl Part for char {
     #[inline]
-    fn number(self, _: &mut Words) -> u32 {
+    fn number(self, _: &mut Vocabulary) -> u32 {
         self.into()
     }
 
@@ -67,23 +60,34 @@ impl Part for char {
     }
 }
 
-type Words = StringInterner<StringBackend<SymbolU32>, DefaultHashBuilder>;
+/// A sequence that occurred.
+#[derive(Clone, Copy)]
+struct Sequence {
+    number: u32,
+    /// The id of its name, or [`Sequence::NAMELESS`] where sequences of this length give no names, or the name would be
+    /// too long.
+    id: u32,
+}
 
-/// The sequences so far, whose names begin alike. Each has a number.
+impl Sequence {
+    const NAMELESS: u32 = u32::MAX;
+    /// The number of no sequence.
+    const NONE: u32 = u32::MAX;
+}
+
+/// The sequences so far, whose names begin alike.
 pub(super) struct Sequences {
     /// What all names begin with. The buffer then takes the rest of each new name.
     name: String,
     prefix: usize,
-    words: Words,
+    words: Vocabulary,
+    /// The number of sequences.
+    count: u32,
     /// The sequences of one part, by the number of the part.
-    alone: Vec<u32>,
-    /// The longer ones, by the sequence without the last part, in the upper half, and the number of this part.
-    longer: HashMap<u64, u32>,
-    /// The id of the name of each sequence.
-    ids: Vec<u32>,
-    /// Bytes of the names so far, which contain the words.
-    name_bytes: usize,
-    /// The numbers of the parts of the present text, and its sequences of one length.
+    alone: Vec<Sequence>,
+    /// The longer ones, by the number of the sequence without the last part, in the upper half, and that of this part.
+    longer: HashMap<u64, Sequence>,
+    /// The numbers of the parts of the present text, and of its sequences of one length.
     parts: Vec<u32>,
     present: Vec<u32>,
 }
@@ -93,11 +97,10 @@ impl Sequences {
         Self {
             prefix: prefix.len(),
             name: prefix,
-            words: StringInterner::new(),
+            words: Vocabulary::default(),
+            count: 0,
             alone: Vec::new(),
             longer: HashMap::new(),
-            ids: Vec::new(),
-            name_bytes: 0,
             parts: Vec::new(),
             present: Vec::new(),
         }
@@ -106,11 +109,10 @@ impl Sequences {
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> u64 {
         // An entry has a byte of the hash beside it, and a table at most twice the places.
-        let longer = 2 * (size_of::<(u64, u32)>() + 1) * self.longer.capacity();
-        let words = self.name_bytes + 2 * size_of::<u64>() * self.words.len();
-        let numbers = [&self.alone, &self.ids, &self.parts, &self.present];
-        let numbers = numbers.map(|numbers| size_of::<u32>() * numbers.capacity());
-        (longer + words + numbers.iter().sum::<usize>()) as u64
+        let longer = 2 * (size_of::<(u64, Sequence)>() + 1) * self.longer.capacity();
+        let alone = size_of::<Sequence>() * self.alone.capacity();
+        let numbers = size_of::<u32>() * (self.parts.capacity() + self.present.capacity());
+        self.words.bytes() + (longer + alone + numbers) as u64
     }
 
     /// Adds the sequences of words, joined by single spaces.
@@ -155,60 +157,67 @@ impl Sequences {
         for part in parts {
             self.parts.push(part.number(&mut self.words));
         }
-        self.begin();
-        for length in 1..=usize::from(lengths.most).min(parts.len()) {
-            if length > 1 {
-                self.lengthen(length)?;
-            }
-            if length < lengths.least.into() {
-                continue;
-            }
-            for at in 0..self.present.len() {
-                let sequence = self.present[at] as usize;
-                if self.ids[sequence] == UNKNOWN {
-                    self.ids[sequence] = self.name(&parts[at..at + length], names)?;
-                }
-                if self.ids[sequence] != NAMELESS {
-                    names.push(self.ids[sequence])?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds the sequences of one part.
-    fn begin(&mut self) {
         self.present.clear();
-        for &part in &self.parts {
-            let part = part as usize;
-            if part >= self.alone.len() {
-                self.alone.resize(part + 1, UNKNOWN);
+        self.present.resize(parts.len(), Sequence::NONE);
+        for length in 1..=usize::from(lengths.most).min(parts.len()) {
+            let count = parts.len() - (length - 1);
+            if length > 1 && self.longer.capacity() - self.longer.len() < count {
+                // The table may grow, beside the one before.
+                memory::need(2 * self.bytes())?;
             }
-            if self.alone[part] == UNKNOWN {
-                self.alone[part] = self.ids.len() as u32;
-                self.ids.push(UNKNOWN);
-            }
-            self.present.push(self.alone[part]);
-        }
-    }
-
-    /// Finds the sequences of `length` parts in place of those that are shorter by one.
-    fn lengthen(&mut self, length: usize) -> Result<(), Fault> {
-        let last = &self.parts[length - 1..];
-        self.present.truncate(last.len());
-        if self.longer.capacity() - self.longer.len() < last.len() {
-            // The table may grow, beside the one before.
-            memory::need(2 * self.bytes())?;
-        }
-        for (present, &part) in self.present.iter_mut().zip(last) {
-            let key = u64::from(*present) << u32::BITS | u64::from(part);
-            let next = self.ids.len() as u32;
-            *present = *self.longer.entry(key).or_insert(next);
-            if *present == next {
-                self.ids.push(UNKNOWN);
+            for at in 0..count {
+                let part = self.parts[at + length - 1];
+                let sequence = match self.known(self.present[at], part) {
+                    Some(known) => known,
+                    None => {
+                        let is_named = length >= lengths.least.into();
+                        let id = match is_named {
+                            true => self.name(&parts[at..at + length], names)?,
+                            false => Sequence::NAMELESS,
+                        };
+                        self.insert(self.present[at], part, id)
+                    }
+                };
+                self.present[at] = sequence.number;
+                if sequence.id != Sequence::NAMELESS {
+                    names.push(sequence.id)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// The sequence of a part behind a shorter sequence, or alone.
+    #[inline]
+    fn known(&self, shorter: u32, part: u32) -> Option<Sequence> {
+        match shorter {
+            Sequence::NONE => {
+                let alone = self.alone.get(part as usize).copied();
+                alone.filter(|alone| alone.number != Sequence::NONE)
+            }
+            shorter => self.longer.get(&key(shorter, part)).copied(),
+        }
+    }
+
+    /// Adds the sequence of a part behind a shorter sequence, or alone.
+    fn insert(&mut self, shorter: u32, part: u32, id: u32) -> Sequence {
+        let number = self.count;
+        let sequence = Sequence { number, id };
+        self.count += 1;
+        if shorter != Sequence::NONE {
+            self.longer.insert(key(shorter, part), sequence);
+            return sequence;
+        }
+        let part = part as usize;
+        if part >= self.alone.len() {
+            let none = Sequence {
+                number: Sequence::NONE,
+                id: Sequence::NAMELESS,
+            };
+            self.alone.resize(part + 1, none);
+        }
+        self.alone[part] = sequence;
+        sequence
     }
 
     /// The id of the name of these parts.
@@ -219,12 +228,16 @@ impl Sequences {
         }
         let id = match self.name.len() <= NAME_BYTES_MAX {
             true => names.id(&self.name),
-            false => Ok(NAMELESS),
+            false => Ok(Sequence::NAMELESS),
         };
-        self.name_bytes += self.name.len() - self.prefix;
         self.name.truncate(self.prefix);
         id
     }
+}
+
+/// The key of the sequence of a part behind a shorter sequence.
+fn key(shorter: u32, part: u32) -> u64 {
+    u64::from(shorter) << u32::BITS | u64::from(part)
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ export const FIELDS = {
     description: "1, 2, or a range such as 1-2: each sequence of so many words of a text is a name." },
   characters: { title: "Characters in a name", type: "string", pattern: "^[1-8](-[1-8])?$", default: "none",
     description: "A range such as 3-5: each sequence of so many characters of a text is a name." },
+  window: { title: "Places around a marked word", type: "integer", minimum: 1, maximum: 50, default: "none",
+    description: "The words within so many places of a word marked as [[word]] are names, alone and as patterns with their places." },
   lower_case: { title: "Lower case", type: "string", enum: ["true", "false"], default: "true" },
   occurrences: { title: "Value of a name", type: "string", enum: ["presence", "counts"], default: "presence",
     description: "1, or the number of times that the name occurs in the text." },
@@ -35,7 +37,7 @@ export const FIELDS = {
 };
 
 /** The options of texts and of their names. */
-const TEXT = ["words", "characters", "lower_case", "occurrences", "conjunctions"];
+export const TEXT = ["words", "characters", "window", "lower_case", "occurrences", "conjunctions"];
 
 /** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {

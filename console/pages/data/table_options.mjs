@@ -3,9 +3,11 @@
  * so the query of the page is the query of the request.
  */
 
+import { TEXT } from "./settings.mjs";
+
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
 const COMMON = ["labels", "positive", "assume"];
-const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown", "words", "characters", "lower_case", "occurrences", "conjunctions"];
+const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown", ...TEXT];
 
 /**
  * The parameters that the request carries.

@@ -13,6 +13,7 @@ use halfspace_core::explanations::{
 use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{for_each_decisions_until, unknown_features};
+use halfspace_core::learners::sample::data::Data as Examples;
 use halfspace_formats::Parsed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,17 +82,17 @@ fn words_max(limits: &Limits) -> u64 {
     (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64
 }
 
-/// The answer in a format: the document, or the explanation in it as a text behind `head`, or as a picture.
-fn written(
+/// The answer in a format: the explanation as a text behind `head`, as a picture, or in its document.
+fn written<D: Serialize + Send + Sync + 'static>(
     media_type: &'static str,
-    document: impl Serialize + Send + Sync + 'static,
+    explanation: Explanation,
     head: &str,
-    explanation: &Explanation,
+    document: impl FnOnce(Explanation) -> D,
 ) -> Response {
     let (content_type, text) = match media_type {
         "text/plain" => ("text/plain; charset=utf-8", format!("{head}{explanation}")),
         "image/svg+xml" => (media_type, explanation.to_svg()),
-        _ => return Json(document).into_response(),
+        _ => return Json(document(explanation)).into_response(),
     };
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
@@ -139,15 +140,23 @@ pub async fn get_model_explanation(
         if let (Some(class), None) = (class, model.predictor.one()) {
             explanation = explanation.of_member(class);
         }
-        let shown = explanation.clone();
-        Ok(written(media_type, explanation, "", &shown))
+        Ok(written(media_type, explanation, "", |whole| whole))
     };
     compute(&app, Some(permit), work).await
 }
 
 /// A decision and what it rests on.
-#[derive(Clone, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct ExampleExplanation {
+    #[serde(flatten)]
+    decided: Decided,
+    #[serde(flatten)]
+    explanation: Explanation,
+}
+
+/// The decision on one example.
+#[derive(Serialize, ToSchema)]
+struct Decided {
     /// 1 or -1 of two classes; of more, the place of the predicted class among the classes of the model, from 0.
     prediction: i64,
     /// The name of the predicted class. Null if the labels of the training had no names.
@@ -157,13 +166,44 @@ pub struct ExampleExplanation {
     score: Value,
     /// How many active features of the example the model has never seen. They are none of the terms.
     unseen: u32,
-    #[serde(flatten)]
-    explanation: Explanation,
 }
 
-impl ExampleExplanation {
+impl Decided {
+    /// The decision on the only example of `data`.
+    ///
+    /// # Errors
+    /// When the request was interrupted.
+    fn of(
+        model: &LoadedModel,
+        data: &Examples,
+        zero_bit_value: f64,
+        (limits, stop): (&Limits, &StopFlag),
+    ) -> Result<Self, Problem> {
+        let predictor = &model.predictor;
+        let mut decisions: Vec<Decision> = Vec::new();
+        for_each_decisions_until(predictor, data, zero_bit_value, stop, |own| {
+            decisions.extend_from_slice(own);
+            ControlFlow::Continue(())
+        });
+        let unseen = unknown_features(data, predictor.n(), stop);
+        let unseen = unseen.map_err(|interrupt| interrupted(limits, interrupt))?;
+        let Some(decision) = decisions.pop() else {
+            return Err(interrupted(
+                limits,
+                stop.raised().unwrap_or(Interrupt::TimeLimit),
+            ));
+        };
+        let classes = model.names.class_names();
+        Ok(Self {
+            prediction: label_number(decision.class, predictor.classes()),
+            predicted_class: classes.map(|names| names[decision.class as usize].clone()),
+            score: score_value(&decision.score),
+            unseen: unseen.first().copied().unwrap_or(0),
+        })
+    }
+
     /// The decision in words.
-    fn head(&self) -> String {
+    fn words(&self) -> String {
         let class = match &self.predicted_class {
             Some(class) => class.clone(),
             None => self.prediction.to_string(),
@@ -288,22 +328,28 @@ pub async fn explain_model_example(
     let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
     let work = move |stop: &StopFlag| {
         let asked = (query.class.as_deref(), query.example, top);
-        let found = memory.settled(|| explained(&model, &parsed, asked, (&limits, stop)))?;
-        let (head, shown) = (found.head(), found.explanation.clone());
-        Ok(written(media_type, found, &head, &shown))
+        let (decided, explanation) =
+            memory.settled(|| explained(&model, &parsed, asked, (&limits, stop)))?;
+        let words = decided.words();
+        let document = |explanation| ExampleExplanation {
+            decided,
+            explanation,
+        };
+        Ok(written(media_type, explanation, &words, document))
     };
     compute(&app, Some(permit), work).await
 }
 
+/// The decision on an example of a body, and what it rests on.
 fn explained(
     model: &LoadedModel,
     parsed: &Parsed,
     (class, example, top): (Option<&str>, usize, usize),
     (limits, stop): (&Limits, &StopFlag),
-) -> Result<ExampleExplanation, Problem> {
-    if let Some(class) = class {
-        of_class(model, Some(class))?;
-    }
+) -> Result<(Decided, Explanation), Problem> {
+    let of_stated = class
+        .map(|class| of_class(model, Some(class)))
+        .transpose()?;
     let data = fit(model, parsed, Origin::Whole)?;
     let count = data.examples();
     if example >= count {
@@ -314,28 +360,15 @@ fn explained(
             detail,
         ));
     }
-    let data = data.rows(example..example + 1);
-    let predictor = &model.predictor;
-    let mut decisions: Vec<Decision> = Vec::new();
-    for_each_decisions_until(predictor, &data, parsed.zero_bit_value, stop, |own| {
-        decisions.extend_from_slice(own);
-        ControlFlow::Continue(())
-    });
-    let unseen = unknown_features(&data, predictor.n(), stop);
-    let unseen = unseen.map_err(|interrupt| interrupted(limits, interrupt))?;
-    let Some(decision) = decisions.pop() else {
-        return Err(interrupted(
-            limits,
-            stop.raised().unwrap_or(Interrupt::TimeLimit),
-        ));
-    };
-    let classes = model.names.class_names();
-    let predicted_class = classes
-        .as_ref()
-        .map(|names| names[decision.class as usize].clone());
-    let class = match predictor.one() {
+    let (data, zero_bit_value) = (data.rows(example..example + 1), parsed.zero_bit_value);
+    let decided = Decided::of(model, &data, zero_bit_value, (limits, stop))?;
+    let class = match model.predictor.one() {
         Some(_) => None,
-        None => class.or(predicted_class.as_deref()),
+        None => class.or(decided.predicted_class.as_deref()),
+    };
+    let hypothesis = match of_stated {
+        Some(stated) => stated,
+        None => of_class(model, class)?,
     };
     let names = model.names.feature_list();
     let request = ExplanationRequest {
@@ -344,8 +377,7 @@ fn explained(
         top,
         words_max: words_max(limits),
     };
-    let hypothesis = of_class(model, class)?;
-    let own = ExplainedExample::new(hypothesis, &data, parsed.zero_bit_value);
+    let own = ExplainedExample::new(hypothesis, &data, zero_bit_value);
     let explanation = explain_example(hypothesis, &own, request, stop);
     let explanation = explanation.map_err(|interrupt| interrupted(limits, interrupt))?;
     let mut explanation = explanation.map_err(|why| {
@@ -358,11 +390,5 @@ fn explained(
     if let Some(class) = class {
         explanation = explanation.of_member(class);
     }
-    Ok(ExampleExplanation {
-        prediction: label_number(decision.class, predictor.classes()),
-        predicted_class,
-        score: score_value(&decision.score),
-        unseen: unseen.first().copied().unwrap_or(0),
-        explanation,
-    })
+    Ok((decided, explanation))
 }

@@ -901,6 +901,21 @@ class DatasetRequest(Struct, kw_only=True, omit_defaults=True):
     seed: SeedNumber | None = None
 
 
+class Decided(Struct, kw_only=True, omit_defaults=True):
+    """The decision on one example."""
+
+    predicted_class: str | None = None
+    """The name of the predicted class. Null if the labels of the training had no names."""
+
+    prediction: int
+    """1 or -1 of two classes; of more, the place of the predicted class among the classes of the model, from 0."""
+
+    score: NumberOrDecimal | None = None
+
+    unseen: int
+    """How many active features of the example the model has never seen. They are none of the terms."""
+
+
 class DefaultStop(Struct, kw_only=True, omit_defaults=True):
     """The conditions that end a training whose request states none."""
 
@@ -1164,6 +1179,17 @@ class ExampleAnswers(Struct, kw_only=True, omit_defaults=True):
 class ExampleExplanation(Struct, kw_only=True, omit_defaults=True):
     """A decision and what it rests on."""
 
+    predicted_class: str | None = None
+    """The name of the predicted class. Null if the labels of the training had no names."""
+
+    prediction: int
+    """1 or -1 of two classes; of more, the place of the predicted class among the classes of the model, from 0."""
+
+    score: NumberOrDecimal | None = None
+
+    unseen: int
+    """How many active features of the example the model has never seen. They are none of the terms."""
+
     bias: TermWeight | None = None
 
     detail: str | None = None
@@ -1179,17 +1205,6 @@ class ExampleExplanation(Struct, kw_only=True, omit_defaults=True):
 
     terms: list[ExplanationTerm]
     """The heaviest terms."""
-
-    predicted_class: str | None = None
-    """The name of the predicted class. Null if the labels of the training had no names."""
-
-    prediction: int
-    """1 or -1 of two classes; of more, the place of the predicted class among the classes of the model, from 0."""
-
-    score: NumberOrDecimal | None = None
-
-    unseen: int
-    """How many active features of the example the model has never seen. They are none of the terms."""
 
 
 class ExampleItem(Struct, kw_only=True, omit_defaults=True):

@@ -106,10 +106,20 @@ impl NamedTable {
             let column = &table.columns[at];
             let stated = column.kind.and_then(NamedCells::of);
             let kind = stated.map_or(Kind::Open, Kind::Stated);
-            if options.table.numbers_only && matches!(kind, Kind::Open) {
-                let detail = "has no kind in the model, which learnt from names and not from a table, so nothing tells \
-                              whether its cells are words or numbers; state the kinds of all columns, as in \
-                              `kinds=*:nominal`, or send the names as NDJSON";
+            let refusal = match kind {
+                _ if !options.table.numbers_only => None,
+                Kind::Open => Some(
+                    "has no kind in the model, which learnt from names and not from a table, so nothing tells whether \
+                     its cells are words or numbers; state the kinds of all columns, as in `kinds=*:nominal`, or send \
+                     the names as NDJSON",
+                ),
+                Kind::Stated(NamedCells::Text) => Some(
+                    "has the kind text, but the model or session that the examples are for reads no texts; open a \
+                     session with `extraction`, or train on examples with texts",
+                ),
+                _ => None,
+            };
+            if let Some(detail) = refusal {
                 let fault = Fault::new(FormatErrorKind::TableOption, detail);
                 return Err(table.about(at, fault));
             }

@@ -358,6 +358,10 @@ fn a_model_without_columns_reads_tables_of_stated_kinds() {
         error.kind == FormatErrorKind::TableOption && error.detail.contains("kinds=*:nominal"),
         "{error}"
     );
+    let mut texts = options.clone();
+    assert_eq!(texts.set("kinds", "*:text"), Ok(true));
+    let error = parse(Format::Csv, &b"zip,w\n10115,the\n"[..], &texts).expect_err("no texts");
+    assert!(error.detail.contains("`extraction`"), "{error}");
     assert_eq!(options.set("kinds", "*:nominal"), Ok(true));
     let parsed = named(Format::Csv, "zip,w\n10115,the\n", &options);
     assert_eq!(rows_of(&parsed), json!([{"w=the": 1.0, "zip=10115": 1.0}]));

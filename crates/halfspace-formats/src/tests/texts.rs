@@ -224,6 +224,12 @@ fn options_of_texts_without_texts_are_refused() {
             "{\"x\":\"101\",\"y\":1}\n",
             "`conjunctions`",
         ),
+        (
+            Format::Json,
+            "words=1-2",
+            "{\"packed\":{\"n\":3,\"rows\":\"oEA=\",\"labels\":\"gA==\"}}",
+            "`words`",
+        ),
         (Format::Csv, "words=1-2", "a,y\nx,1\n", "`words`"),
         (
             Format::Csv,
@@ -286,6 +292,7 @@ fn long_conjunctions_are_refused() {
     let long = ["a", "b"].map(|name| name.repeat(600));
     let error = refused(Format::Ndjson, "conjunctions=2", &line(&long));
     assert_eq!(error.kind, FormatErrorKind::BadName);
+    assert!(error.detail.contains("a smaller `conjunctions`"), "{error}");
     let escaped = ["&".repeat(600)];
     let error = refused(Format::Ndjson, "conjunctions=2", &line(&escaped));
     assert_eq!(error.kind, FormatErrorKind::BadName);

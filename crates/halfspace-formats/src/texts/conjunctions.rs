@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use crate::error::Fault;
-use crate::vocabulary;
+use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::vocabulary::{self, NAME_BYTES_MAX};
 
 /// The most names of an example together with their conjunctions.
 pub const EXAMPLE_NAMES_MAX: u64 = 1 << 20;
@@ -51,8 +51,7 @@ pub(crate) fn escaped(name: &str) -> Result<Cow<'_, str>, Fault> {
     }
     let mut escaped = String::with_capacity(name.len() + 1);
     vocabulary::push_escaped(name, &[JOINT], &mut escaped);
-    vocabulary::check(&escaped)?;
-    Ok(escaped.into())
+    checked(escaped).map(Cow::Owned)
 }
 
 /// The conjunction of names as they stand in one, the last of which has the largest bytes.
@@ -64,8 +63,20 @@ pub(crate) fn of(earlier: &str, last: &str) -> Result<String, Fault> {
     name.push_str(earlier);
     name.push(JOINT);
     name.push_str(last);
-    vocabulary::check(&name)?;
-    Ok(name)
+    checked(name)
+}
+
+fn checked(name: String) -> Result<String, Fault> {
+    if name.len() <= NAME_BYTES_MAX {
+        return Ok(name);
+    }
+    let detail = format!(
+        "The conjunction {} has {} bytes; a name has at most {NAME_BYTES_MAX}. Send shorter names, or a smaller \
+         `conjunctions`.",
+        excerpt(name.as_bytes()),
+        name.len()
+    );
+    Err(Fault::new(FormatErrorKind::BadName, detail))
 }
 
 #[cfg(test)]

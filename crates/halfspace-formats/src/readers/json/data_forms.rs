@@ -89,6 +89,10 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
         return Ok(DataForm::Sample { parsed, assume });
     }
     options.refuse_columns("this form of JSON")?;
+    let has_names = matches!(&form, DataForm::Sample { parsed, .. } if parsed.vocabulary.is_some());
+    if !has_names {
+        options.refuse("this form of JSON", &FormatOption::EXTRACTION)?;
+    }
     let is_of_values = |parsed: &Parsed| parsed.classes.is_some();
     let has_values = match &form {
         DataForm::Sample { parsed, .. } => is_of_values(parsed),
@@ -104,7 +108,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                 return Err(unlabelled().placed(Some(Place::Pointer(String::new()))));
             }
             *assume = declared("assume", options.assume, *assume)?;
-            if parsed.vocabulary.is_some() {
+            if has_names {
                 SampleRules::check_no_n(options.n)?;
                 return Ok(form);
             }

@@ -125,7 +125,7 @@ fn data_routes() -> OpenApiRouter<App> {
         .routes(routes!(models::evaluate::evaluate_model))
         .routes(routes!(
             models::explanation::get_model_explanation,
-            models::explanation::explain_model_example
+            models::example_explanation::explain_model_example
         ))
         .routes(routes!(sessions::examples::learn_session_examples))
         .routes(routes!(sessions::predict_session))

@@ -314,7 +314,9 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                     return wrong(format!("max_active is {max_active}, n is {n}"));
                 }
                 if *max_literals == Some(0) {
-                    return wrong("max_literals is 0".to_owned());
+                    return wrong(
+                        "max_literals is 0; it is at least 1, or absent for any number".to_owned(),
+                    );
                 }
                 let weights = KernelWinnowWeights::new(base, threshold(theta)?, *n, *max_active);
                 let mut weights = weights

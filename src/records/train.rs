@@ -59,8 +59,8 @@ pub struct TrainSpec {
     #[schema(minimum = 1)]
     pub minimum_count: Option<Positive>,
     /// Share of the names, between 0 and 1, that the model drops in the end: those whose weights have the smallest
-    /// magnitudes. With more than two classes, the largest weight of a name over all classes counts. The result states
-    /// no more than with `minimum_count`.
+    /// magnitudes. With more than two classes, the largest weight of a name over all classes counts. As with
+    /// `minimum_count`, the result has no bound, no receipt, and certificates from held-out examples only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub discard: Option<Share>,

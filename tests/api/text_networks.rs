@@ -120,33 +120,47 @@ async fn light_names_are_dropped_and_requests_that_cannot_are_refused() {
     let id = model["id"].as_str().unwrap();
     let receipt = service.get(&format!("/v1/models/{id}/receipt")).await;
     assert!(receipt.problem(422) == "inexpressible" && receipt.text().contains("discard"));
-    let refused = async |learner: &str, query: &str, words: &str| {
+    let warm = format!("minimum_count=2&warm_start={id}");
+    let drawn = "positive=a&minimum_count=2&params.order=random";
+    let claimed = "discard=0.5&stop.error=0.1&assume=independent";
+    for (learner, query, refusal, words) in [
+        (
+            "perceptron",
+            "minimum_count=0",
+            (400, "invalid-parameter"),
+            "minimum_count",
+        ),
+        (
+            "perceptron",
+            "discard=1",
+            (400, "invalid-parameter"),
+            "discard",
+        ),
+        (
+            "perceptron",
+            drawn,
+            (422, "wrong-data"),
+            "set another order",
+        ),
+        ("perceptron", &warm, (422, "wrong-data"), "first hypothesis"),
+        (
+            "kernel-perceptron",
+            "discard=0.5",
+            (422, "wrong-data"),
+            "no weight per name",
+        ),
+        (
+            "perceptron",
+            claimed,
+            (422, "wrong-data"),
+            "claims no confidence",
+        ),
+    ] {
         let path = format!("/v1/learners/{learner}/train?seed=1&{query}");
         let answer = service.post_as(&path, NDJSON, texts(9)).await;
-        assert!((400..500).contains(&answer.status.as_u16()), "{query}");
+        assert_eq!(answer.problem(refusal.0), refusal.1, "{query}");
         assert!(answer.text().contains(words), "{query}: {}", answer.text());
-    };
-    refused("perceptron", "minimum_count=0", "minimum_count").await;
-    refused("perceptron", "discard=1", "discard").await;
-    refused(
-        "perceptron",
-        "positive=a&minimum_count=2&params.order=random",
-        "set another order",
-    )
-    .await;
-    refused(
-        "perceptron",
-        &format!("minimum_count=2&warm_start={id}"),
-        "warm_start",
-    )
-    .await;
-    refused("kernel-perceptron", "discard=0.5", "no weight per name").await;
-    refused(
-        "perceptron",
-        "discard=0.5&stop.error=0.1&assume=independent",
-        "claims no confidence",
-    )
-    .await;
+    }
     let path = "/v1/learners/perceptron/train?discard=0.5";
     let answer = service
         .post_as(path, "text/csv", "a,b,label\n1,0,1\n0,1,0\n".to_owned())
@@ -285,95 +299,159 @@ async fn text_is_explained_by_its_own_names() {
     let kernel = model(&service, &job).await;
     let document = explained(&kernel, "", &body).await.expect(200).json();
     let known = ["text:the", "text:cherry", "text:rare2"];
-    for term in document["terms"].as_array().unwrap() {
-        for literal in term["literals"].as_array().unwrap() {
-            assert!(known.contains(&literal["name"].as_str().unwrap()), "{term}");
+    let terms = document["terms"].as_array().unwrap();
+    let literals = |term: &Value| term["literals"].as_array().unwrap().clone();
+    let of_cherry = |term: &Value| {
+        literals(term)
+            .iter()
+            .any(|own| own["name"] == "text:cherry")
+    };
+    assert!(terms.iter().any(of_cherry), "{document}");
+    for literal in terms.iter().flat_map(literals) {
+        assert!(
+            known.contains(&literal["name"].as_str().unwrap()),
+            "{literal}"
+        );
+    }
+}
+
+/// Trains on texts with these labels, and returns the path of the explanation of the model.
+async fn explanation_of(service: &Service, texts: String) -> String {
+    let job = trained(service, "perceptron", "", texts).await;
+    let model = job["result"]["model"].as_str().unwrap();
+    format!("/v1/models/{model}/explanation")
+}
+
+const APPLE: &str = "{\"x\":{\"text\":\"the apple\"}}\n";
+
+#[tokio::test]
+async fn explanation_of_a_text_is_text_or_svg() {
+    let service = Service::start().await;
+    let path = explanation_of(&service, texts(30)).await;
+    let drawn = async |accept: &str| {
+        let headers = [("content-type", NDJSON), ("accept", accept)];
+        let asked = request("POST", &path, &headers, APPLE.to_owned());
+        service.send(asked).await.expect(200)
+    };
+    let text = drawn("text/plain").await;
+    let begin = "Predicted: a, with the score ";
+    assert!(text.text().starts_with(begin), "{}", text.text());
+    assert!(text.text().contains("text:apple"));
+    let svg = drawn("image/svg+xml").await;
+    assert!(svg.text().starts_with("<svg") && svg.text().contains("terms of the example"));
+}
+
+#[tokio::test]
+async fn explanation_is_of_one_class_and_one_example() {
+    let service = Service::start().await;
+    let path = explanation_of(&service, texts(30)).await;
+    let explained = async |query: &str, body: &str| {
+        let path = format!("{path}{query}");
+        service.post_as(&path, NDJSON, body.to_owned()).await
+    };
+    let two = format!("{APPLE}{}", APPLE.replace("apple", "banana"));
+    for (query, class) in [("", "a"), ("?example=0", "a"), ("?example=1", "b")] {
+        let document = explained(query, &two).await.expect(200).json();
+        assert_eq!(document["predicted_class"], class);
+    }
+    let refused = explained("?example=2", &two).await;
+    assert!(refused.problem(400) == "invalid-parameter" && refused.text().contains("not below 2"));
+    let unknown = "{\"x\":{\"text\":\"nothing known\"}}\n";
+    let document = explained("", unknown).await.expect(200).json();
+    let found = (&document["terms"], &document["unseen"]);
+    assert_eq!(found, (&json!([]), &json!(2)));
+    // A class that the model does not have is refused, also if it tells two apart.
+    let of_two = explanation_of(&service, texts(30).replace("\"c\"", "\"a\"")).await;
+    for path in [&path, &of_two] {
+        let path = format!("{path}?class=z");
+        let refused = service.post_as(&path, NDJSON, APPLE.to_owned()).await;
+        assert_eq!(refused.problem(400), "invalid-parameter");
+        assert!(refused.text().contains("the classes are"));
+    }
+    let stored = json!({"dataset": "ds_0"});
+    let refused = service.post_json(&path, &stored).await;
+    assert!(refused.problem(422) == "wrong-data" && refused.text().contains("/dataset"));
+}
+
+/// Bits are read as signs, so that an absent feature speaks too. A kernel over all conjunctions has no such terms.
+#[tokio::test]
+async fn explanation_of_signed_bits_adds_up_to_the_score() {
+    let service = Service::start().await;
+    let explained = async |learner: &str| {
+        let train = format!("/v1/learners/{learner}/train?seed=1");
+        let table = "a,b,label\n1,0,1\n0,1,0\n".to_owned();
+        let job = service.post_as(&train, "text/csv", table).await;
+        let job = job.expect(200).json();
+        let model = job["result"]["model"].as_str().unwrap().to_owned();
+        let path = format!("/v1/models/{model}/explanation");
+        let row = "a,b\n1,0\n".to_owned();
+        service.post_as(&path, "text/csv", row).await
+    };
+    let document = explained("perceptron").await.expect(200).json();
+    let terms = document["terms"].as_array().unwrap().iter();
+    let sum: i64 = terms.map(|term| term["weight"].as_i64().unwrap()).sum();
+    let bias = document["bias"].as_i64().unwrap_or(0);
+    assert_eq!(document["score"], sum + bias, "{document}");
+    let refused = explained("kernel-perceptron").await;
+    assert!(refused.problem(422) == "inexpressible" && refused.text().contains("negated"));
+}
+
+/// A program takes the names of an example, and would silently miss their conjunctions.
+#[tokio::test]
+async fn program_of_conjunctions_is_refused() {
+    let service = Service::start().await;
+    for (query, status) in [("conjunctions=2", 422), ("", 200)] {
+        let job = trained(&service, "perceptron", query, texts(9)).await;
+        let model = job["result"]["model"].as_str().unwrap();
+        let path = format!("/v1/models/{model}/code?language=python");
+        let answer = service.get(&path).await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+        if status == 422 {
+            assert!(
+                answer.problem(422) == "inexpressible"
+                    && answer.text().contains("max_literals = 2")
+            );
         }
     }
 }
 
+/// The options of texts stand in the query of a JSON body, and are refused where they change nothing.
 #[tokio::test]
-async fn explanation_of_a_text_is_a_text_too_and_of_one_example_only() {
+async fn options_of_texts_are_for_listed_texts() {
     let service = Service::start().await;
-    let job = trained(&service, "perceptron", "", texts(30)).await;
-    let path = format!(
-        "/v1/models/{}/explanation",
-        job["result"]["model"].as_str().unwrap()
-    );
-    let line = "{\"x\":{\"text\":\"the apple\"}}\n".to_owned();
-    let drawn = async |accept: &str| {
-        let headers = [("content-type", NDJSON), ("accept", accept)];
-        service
-            .send(request("POST", &path, &headers, line.clone()))
-            .await
-            .expect(200)
-    };
-    let text = drawn("text/plain").await;
-    assert!(
-        text.text().starts_with("Predicted: a, with the score "),
-        "{}",
-        text.text()
-    );
-    assert!(text.text().contains("text:apple"));
-    let svg = drawn("image/svg+xml").await;
-    assert!(svg.text().starts_with("<svg"));
-    // A class that the model does not have is refused, also if it tells two apart.
-    let two_classes = texts(30).replace("\"c\"", "\"a\"");
-    let job = trained(&service, "perceptron", "", two_classes).await;
-    let of_two = format!(
-        "/v1/models/{}/explanation?class=z",
-        job["result"]["model"].as_str().unwrap()
-    );
-    let refused = service.post_as(&of_two, NDJSON, line.clone()).await;
-    assert!(
-        refused.problem(400) == "invalid-parameter" && refused.text().contains("the classes are")
-    );
-    // Of several examples one is explained.
-    let two = format!("{line}{}", line.replace("apple", "banana"));
-    for (query, class) in [("", "a"), ("?example=0", "a"), ("?example=1", "b")] {
-        let answer = service
-            .post_as(&format!("{path}{query}"), NDJSON, two.clone())
-            .await;
-        assert_eq!(answer.expect(200).json()["predicted_class"], class);
+    let examples = json!([{"x": {"text": "a b"}, "y": 1}, {"x": {"text": "b c"}, "y": -1}]);
+    let listed = json!({"data": {"labelled": {"examples": examples}}});
+    let stored = service.post_json("/v1/datasets?words=1-2", &listed).await;
+    let stored = stored.expect(201).json();
+    let id = stored["id"].as_str().unwrap();
+    let train = "/v1/learners/perceptron/train?seed=1";
+    let job = service.post_json(train, &json!({"dataset": id})).await;
+    assert_eq!(job.expect(200).json()["result"]["hypothesis"]["n"], 5);
+    let table = json!({"data": {"rows": [{"a": 1, "label": 1}, {"a": 0, "label": -1}]}});
+    for (path, body) in [
+        ("/v1/datasets?words=1-2", &table),
+        ("/v1/datasets?kinds=a:number", &listed),
+        ("/v1/datasets?words=0", &listed),
+    ] {
+        let refused = service.post_json(path, body).await;
+        assert_eq!(refused.problem(400), "invalid-parameter", "{path}");
     }
-    let refused = service
-        .post_as(&format!("{path}?example=2"), NDJSON, two)
-        .await;
-    assert!(refused.problem(400) == "invalid-parameter" && refused.text().contains("2 examples"));
-    let none = "{\"x\":{\"text\":\"nothing known\"}}\n".to_owned();
-    let document = service
-        .post_as(&path, NDJSON, none)
-        .await
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&document["terms"], &document["unseen"]),
-        (&json!([]), &json!(2))
-    );
-    // Bits are read as signs, so that an absent feature speaks too. A kernel over all conjunctions has no such terms.
-    for (learner, refused) in [("perceptron", false), ("kernel-perceptron", true)] {
-        let train = format!("/v1/learners/{learner}/train?seed=1");
-        let table = "a,b,label\n1,0,1\n0,1,0\n".to_owned();
-        let job = service
-            .post_as(&train, "text/csv", table)
-            .await
-            .expect(200)
-            .json();
-        let path = format!(
-            "/v1/models/{}/explanation",
-            job["result"]["model"].as_str().unwrap()
-        );
-        let answer = service
-            .post_as(&path, "text/csv", "a,b\n1,0\n".to_owned())
-            .await;
-        if refused {
-            assert!(answer.problem(422) == "inexpressible" && answer.text().contains("negated"));
-            continue;
+    let drawn = json!({"generated": {"n": 9, "target": {"disjunction": {"variables": [1]}},
+        "sampling": "uniform", "count": 9, "noise": 0}});
+    for body in [json!({"dataset": id}), drawn] {
+        for option in [
+            "words=1-2",
+            "characters=3",
+            "window=2",
+            "conjunctions=2",
+            "occurrences=counts",
+            "lower_case=false",
+            "vocabulary=open",
+        ] {
+            let refused = service.post_json(&format!("{train}&{option}"), &body).await;
+            let name = option.split('=').next().unwrap();
+            assert_eq!(refused.problem(400), "bad-option", "{body} {option}");
+            assert!(refused.text().contains(name), "{}", refused.text());
         }
-        let document = answer.expect(200).json();
-        let terms = document["terms"].as_array().unwrap().iter();
-        let sum: i64 = terms.map(|term| term["weight"].as_i64().unwrap()).sum();
-        let bias = document["bias"].as_i64().unwrap_or(0);
-        assert_eq!(document["score"], sum + bias, "{document}");
     }
 }

@@ -211,7 +211,7 @@ def most_frequent(train: Examples, test: Examples) -> Outcome:
 def table(study: Study, sets: Sequence[tuple[str, ...]], paragraphs: Sequence[str]) -> list[list[Any]]:
     """A row for each confusion set, with its words, the examples of both parts, and the errors of each system.
 
-    Then their sums, what lies between each system and the last one, and the seconds of training.
+    Then their sums, the places where only one of a system and the last one is wrong, and the seconds of training.
     """
     training, test = split(paragraphs)
     halves = [[study.examples(words, part) for part in split(training)] for words in sets]

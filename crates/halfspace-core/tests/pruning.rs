@@ -234,14 +234,15 @@ fn the_lightest_weights_are_dropped_and_the_others_stay() {
         );
         task.limits.max_passes = Some(3);
         let whole = train(&task, sample(&data), &Run::default()).expect("nobody stops it");
-        let share = random.random_range(0.05..0.95);
+        let percent = random.random_range(5..95);
+        let share = f64::from(percent) / 100.0;
         task.pruning.discard = Some(share);
         let outcome = train(&task, sample(&data), &Run::default()).expect("as above");
         assert_eq!(outcome.counts, whole.counts);
         let features = outcome.features.clone().expect("some");
         assert_eq!(
             features.len(),
-            examples.n - (share * examples.n as f64) as usize
+            examples.n - percent as usize * examples.n / 100
         );
         let weight = |id: u32| {
             let own = whole.predictor.members().iter();

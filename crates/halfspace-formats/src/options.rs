@@ -221,6 +221,24 @@ impl Options {
         matches!(self.label_rule, LabelRule::Ignored(_))
     }
 
+    /// Sets an option about texts and conjunctions. Returns false if there is no such option.
+    ///
+    /// # Errors
+    /// As for [`Self::set`].
+    pub fn set_of_texts(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        match FormatOption::is_of_texts(name) {
+            true => self.set(name, text),
+            false => Ok(false),
+        }
+    }
+
+    /// The most names that begin at a character of a text, by the encoding that the body must have or by the request.
+    pub fn names_per_character(&self) -> usize {
+        let given = self.table.encoding.as_deref();
+        let given = given.and_then(|given| given.extraction.as_ref());
+        given.unwrap_or(&self.extraction).names_per_character()
+    }
+
     /// Whether each example needs a label, because a model with class names must read it.
     pub(crate) fn needs_labels(&self) -> bool {
         self.unlabelled == UnlabelledMeans::Nothing
@@ -412,6 +430,11 @@ impl FormatOption {
             lack: "has none",
             is_stated,
         }
+    }
+
+    /// Whether this is the name of an option about texts and conjunctions.
+    fn is_of_texts(name: &str) -> bool {
+        Self::EXTRACTION.iter().any(|option| option.name == name)
     }
 
     /// Whether a request states the option.

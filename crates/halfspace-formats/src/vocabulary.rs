@@ -5,8 +5,9 @@
 //!
 //! Where a value stands in a column, the name is `column=value`.
 //!
-//! The names stand in one text. A place of the hash table keeps a part of the hash beside the id, so that the table reads
-//! no name when it grows, nor for a name that differs. Clients choose the names, so each table has keys of its own.
+//! The names stand in one text. The hash table keeps 32 bits of the hash beside the id, so growing reads no name, and a
+//! search reads hardly any but the one that it finds. Clients choose the names, so the hash is seeded at random; copies
+//! share the seed, which no answer shows, since the order of the table decides nothing.
 
 use std::hash::BuildHasher;
 
@@ -141,6 +142,11 @@ impl Vocabulary {
         begins
             .zip(&self.ends)
             .map(|(&begin, &end)| &self.text[begin..end])
+    }
+
+    /// The bytes that [`Self::sorted`] needs.
+    pub fn sorting_bytes(&self) -> u64 {
+        self.bytes() + (self.len() * (size_of::<(u64, u32)>() + size_of::<u32>())) as u64
     }
 
     /// The same names in the order of their bytes, and their new ids.
@@ -424,6 +430,7 @@ mod tests {
     use super::*;
     use halfspace_core::bits::SparseRow;
     use halfspace_core::learners::sample::data::Labels;
+    use proptest::prelude::*;
 
     fn vocabulary(names: &[&str]) -> Vocabulary {
         Vocabulary::of_names(names.iter().copied()).expect("names")
@@ -487,6 +494,31 @@ mod tests {
         assert_eq!(stored.add_bytes(&single.bytes_from(own.len())), Some(()));
         assert_eq!(stored, single);
         assert_eq!(stored.add_bytes(&single.bytes_from(4)), None);
+    }
+
+    proptest! {
+        /// Names that begin alike, that are beginnings of others, and with bytes of 0, which are also no byte there.
+        #[test]
+        fn sorted_names_are_found_at_their_places(
+            common in "[a\u{0}]{0,9}",
+            rests in prop::collection::hash_set("[ab\u{0}\u{e9}]{1,10}", 0..40),
+        ) {
+            let mut names: Vec<String> = rests.iter().map(|rest| format!("{common}{rest}")).collect();
+            let own = Vocabulary::of_names(names.iter().map(String::as_str)).expect("names");
+            let (sorted, ids) = own.sorted();
+            let before = names.clone();
+            names.sort_unstable();
+            prop_assert_eq!(sorted.names().collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
+            for (id, name) in (0..).zip(&names) {
+                prop_assert_eq!(sorted.id(name), Some(id));
+            }
+            for (name, &id) in before.iter().zip(ids.ids()) {
+                prop_assert_eq!(sorted.name(id), Some(name.as_str()));
+            }
+            prop_assert_eq!(sorted.id("b"), names.iter().position(|name| name == "b").map(|at| at as u32));
+            let mut more = sorted;
+            prop_assert_eq!(more.add("never seen") as usize, names.len());
+        }
     }
 
     #[test]

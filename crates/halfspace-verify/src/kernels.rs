@@ -34,6 +34,9 @@ impl KernelPerceptron {
 
 /// The sum of the binomials C(c, l) over l up to the limit.
 pub(crate) fn conjunctions(c: u64, max_literals: Option<u64>) -> BigUint {
+    if max_literals.is_none_or(|most| most >= c) {
+        return BigUint::from(1_u32) << c;
+    }
     let (mut binomial, mut sum) = (BigUint::from(1_u32), BigUint::from(1_u32));
     for l in 1..=c.min(max_literals.unwrap_or(c)) {
         binomial = binomial * (c - l + 1) / l;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use halfspace_core::learners::sample::examples::LabelKind;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelRule, NotReserved, Parsed,
+    self, Assume, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Options, Parsed,
     ParsedRows, Preview, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -22,7 +22,7 @@ use crate::records::train::SeedNumber;
 use crate::http::app_state::App;
 use crate::http::datasets::resolve::row_options;
 use crate::http::document::data_schema;
-use crate::http::extract::body::{self, Effort, SentBytes};
+use crate::http::extract::body::{self, SentBytes};
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::data_options::{self, DataOptions};
 use crate::http::jobs::submission::check_name;
@@ -169,7 +169,7 @@ async fn read_lines(
     app.jobs.store.ensure_space().await?;
     let options = data.resolve(app, owner).await?;
     let preview = purpose.preview();
-    let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
+    let (format, effort, assume) = (body.format, body.effort(&options), options.assume);
     let scratch = app.scratch.clone();
     let ratio = StoredRatio::new(app, body.sent_bytes());
     let (held, within) = (reserved.clone(), ratio.clone());
@@ -265,7 +265,28 @@ fn outcome<T>(
     }
 }
 
-/// Reads the JSON form, where fields replace the query parameters.
+/// The options of a JSON body, where fields replace the query parameters but for those of texts.
+///
+/// # Errors
+/// Any other parameter, or an invalid value.
+fn text_options(
+    query: &Pairs,
+    limits: &halfspace_formats::ParseLimits,
+) -> Result<Options, Problem> {
+    let mut options = DataOptions::new(limits).options;
+    for (name, text) in query {
+        let set = options.set_of_texts(name, text);
+        let wrong = |detail| Problem::parameter(Code::INVALID_PARAMETER, name, detail);
+        if !set.map_err(wrong)? {
+            let detail =
+                "the parameter is not for JSON bodies; set a field of the JSON body instead";
+            return Err(wrong(detail.to_owned()));
+        }
+    }
+    Ok(options)
+}
+
+/// Reads the JSON form.
 async fn read_json(
     app: &App,
     owner: &Owner,
@@ -273,14 +294,15 @@ async fn read_json(
     query: &Pairs,
     purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
-    if let Some((name, _)) = query.first() {
-        let detail = "the parameter is not for JSON bodies; set a field of the JSON body instead";
-        return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
-    }
-    let limits = body.limits.clone();
-    let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
-        let DatasetBody { request, data_at } =
-            json::from_reader_of_any(reader, &limits, &LabelRule::New)?;
+    let options = text_options(query, &body.limits)?;
+    let stated = query.first().map(|(name, _)| name.clone());
+    let effort = body.effort(&options);
+    let read = body.read_held(app, effort, move |reader| {
+        let DatasetBody { request, data_at } = json::from_reader_of_any(reader, &options)?;
+        if let Some(name) = stated.filter(|_| !matches!(request.data, DataForm::Sample { .. })) {
+            let detail = "the parameter is for listed examples; a table has it as a field";
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
+        }
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "The field seed is only for generated data. These data are not generated.";
             let field = FieldError::at_pointer("/seed", detail);

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use halfspace_formats::{self, Format, FormatError, json};
+use halfspace_formats::{self, Format, FormatError, Options, json};
 
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, Effort, SentBytes};
@@ -81,13 +81,12 @@ impl DataBody {
         Self::new(app, request)
     }
 
-    /// Bound on the work of reading the body. `n` is the number of features per example, if it is known: in a sparse
-    /// format even a few bytes may describe many.
-    pub fn effort(&self, n: Option<usize>) -> Effort {
-        if self.format.is_dense() {
-            Effort::AsItsBytes
-        } else {
-            Effort::Bounded(ExamplesWork::reading(self.format, n))
+    /// Bound on the work of reading the body.
+    pub fn effort(&self, options: &Options) -> Effort {
+        let work = ExamplesWork::reading(self.format, options.n, options);
+        match self.format.is_dense() && work.words_a_byte == 0 {
+            true => Effort::AsItsBytes,
+            false => Effort::Bounded(work),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Work is counted in machine words: a word is one multiplication and addition, or eight bytes of memory.
 
-use halfspace_formats::{Format, extent};
+use halfspace_formats::{Format, Options, extent};
 
 /// Largest work without a permit: about a millisecond and at most 8 MiB.
 pub const SMALL_WORDS_MAX: u64 = 1 << 20;
@@ -25,13 +25,15 @@ pub struct ExamplesWork {
 }
 
 impl ExamplesWork {
-    /// The bound for reading a body and doing nothing else.
-    pub fn reading(format: Format, n: Option<usize>) -> Self {
+    /// The bound for reading a body under these options and doing nothing else. `n` is the number of features per
+    /// example, if it is known: in a sparse format even a few bytes may describe many.
+    pub fn reading(format: Format, n: Option<usize>, options: &Options) -> Self {
         Self {
             format,
             n,
             words_each: 0,
-            words_a_byte: 0,
+            // One name per character is work proportional to the bytes.
+            words_a_byte: options.names_per_character() as u64 - 1,
         }
     }
 
@@ -46,5 +48,25 @@ impl ExamplesWork {
         let each = unpacked.saturating_add(self.words_each);
         let of_examples = extent.examples.saturating_mul(each);
         of_examples.saturating_add(self.words_a_byte.saturating_mul(body.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of 16 KiB may have a million conjunctions.
+    #[test]
+    fn names_of_a_small_body_count_as_work() {
+        let words = |option: &[(&str, &str)]| {
+            let mut options = Options::default();
+            for (name, text) in option {
+                assert_eq!(options.set(name, text), Ok(true));
+            }
+            ExamplesWork::reading(Format::Ndjson, None, &options).words(&[b'a'; 100])
+        };
+        assert_eq!(words(&[]), 0);
+        assert!(words(&[("conjunctions", "2")]) > SMALL_WORDS_MAX);
+        assert_eq!(words(&[("words", "1-3"), ("characters", "2-6")]), 700);
     }
 }

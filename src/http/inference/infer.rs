@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use halfspace_core::learners::engine::run::CancelOnDrop;
-use halfspace_formats::Format;
+use halfspace_formats::{Format, Options};
 
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
@@ -61,7 +61,7 @@ pub async fn infer_model(
     }
     let effort = Effort::Brief(ExamplesWork {
         words_each: model.predictor.words_of_work(),
-        ..ExamplesWork::reading(body.format, Some(model.predictor.n()))
+        ..ExamplesWork::reading(body.format, Some(model.predictor.n()), &Options::default())
     });
     let checks = app.clone();
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());

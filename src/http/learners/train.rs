@@ -87,7 +87,7 @@ async fn made(
 ) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
     let (mut job, data) = read_query(body.parts.uri.query(), entry, &body.limits)?;
-    let (format, effort) = (body.format, body.effort(data.options.n));
+    let (format, effort) = (body.format, body.effort(&data.options));
     job.memory = RequestMemory::of(&body.parts);
     let mut options = data.resolve(&app, &owner).await?;
     if let Some((_, model)) = job.task.model() {

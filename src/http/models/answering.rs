@@ -117,7 +117,7 @@ impl Answering {
 
     /// Upper bound on the work for the examples of a body. It is infinite if the answer to a small body might not fit
     /// into `answer_bytes_max`: all of its lines may have to wait for a client that does not read.
-    pub fn work(&self, format: Format) -> ExamplesWork {
+    pub fn work(&self, format: Format, options: &Options) -> ExamplesWork {
         let predictor = &self.model.predictor;
         let few = !self.is_document() && self.limits.answer_bytes_max < LINES_OF_SMALL_BODY;
         ExamplesWork {
@@ -125,17 +125,18 @@ impl Answering {
                 true => u64::MAX,
                 false => predictor.words_of_work(),
             },
-            ..ExamplesWork::reading(format, Some(predictor.n()))
+            ..ExamplesWork::reading(format, Some(predictor.n()), options)
         }
     }
 
     /// The bound of [`Self::work`] for a session over names. With what separates it from the next one, a name has about
     /// four bytes.
-    pub fn work_by_names(&self, format: Format) -> ExamplesWork {
+    pub fn work_by_names(&self, format: Format, options: &Options) -> ExamplesWork {
         let classes = self.model.predictor.members().len() as u64;
         ExamplesWork {
-            words_a_byte: classes.div_ceil(4),
-            ..self.work(format)
+            words_a_byte: (options.names_per_character() as u64)
+                .saturating_mul(classes.div_ceil(4)),
+            ..self.work(format, options)
         }
     }
 

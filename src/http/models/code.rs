@@ -81,7 +81,8 @@ impl From<LanguageName> for Language {
 /// the model does not know gives an error, NULL or #N/A instead of a label.
 ///
 /// If the features of the model are names, a program reads the columns row, name and value, with one line for each
-/// name of an example. A query gives the label of each row. There is no formula.
+/// name of an example. A query gives the label of each row. There is no formula, and no program of a model whose
+/// features are conjunctions of names.
 #[utoipa::path(get, path = "/v1/models/{id}/code", tag = "models",
     params(("id" = ModelId, Path, description = "The model"), CodeQuery),
     responses((status = 200, description = "The program", content(
@@ -100,6 +101,19 @@ pub async fn get_model_code(
         Problem::parameter(Code::INVALID_PARAMETER, "language", detail)
     })?;
     let model = model_in_path(&app, &owner, id).await?;
+    let extraction = model.names.table.as_ref();
+    let extraction = extraction.and_then(|table| table.extraction.as_ref());
+    if let Some(most) = extraction
+        .map(|own| own.conjunctions)
+        .filter(|&most| most > 1)
+    {
+        let detail = format!(
+            "The features of the model are conjunctions of up to {most} names, which no program makes. Train \
+             kernel-perceptron or kernel-winnow with max_literals = {most}, which learns the same conjunctions from \
+             the names alone."
+        );
+        return Err(Problem::new(Code::INEXPRESSIBLE, detail));
+    }
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
     let work = move |_: &_| {

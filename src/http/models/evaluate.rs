@@ -73,7 +73,7 @@ pub async fn evaluate_model(
     check_n(&options, n, &model.names, "model")?;
     let effort = Effort::Bounded(ExamplesWork {
         words_each: model.predictor.words_of_work(),
-        ..ExamplesWork::reading(format, Some(n))
+        ..ExamplesWork::reading(format, Some(n), &options)
     });
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     let held = PendingEvaluation {

@@ -4,6 +4,7 @@ pub mod answer_lines;
 pub mod answering;
 pub mod code;
 pub mod evaluate;
+pub mod example_explanation;
 pub mod examples;
 pub mod explanation;
 pub mod import;

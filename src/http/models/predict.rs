@@ -279,7 +279,7 @@ impl PredictRequest {
             Some(session) => return self.predict_by(session, answering, body).await,
             None => {}
         }
-        let work = answering.work(format);
+        let work = answering.work(format, &options);
         let effort = match answering.is_document() {
             true => Effort::Brief(work),
             // Lines may wait for a client that does not read.
@@ -315,7 +315,7 @@ impl PredictRequest {
         body: DataBody,
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
-        let effort = Effort::Brief(answering.work_by_names(format));
+        let effort = Effort::Brief(answering.work_by_names(format, &options));
         let read = body.read_held(&self.app, effort, move |reader| {
             let read = halfspace_formats::read(format, reader, &options)?;
             examples(read, ExamplesUse::Predict)
@@ -339,7 +339,10 @@ impl PredictRequest {
         mut answering: Answering,
         mut body: DataBody,
     ) -> Result<Answering, Problem> {
-        let (options, work) = (self.options.clone(), answering.work_by_names(body.format));
+        let (options, work) = (
+            self.options.clone(),
+            answering.work_by_names(body.format, &self.options),
+        );
         let session = Arc::clone(session);
         if !body.collect().await? {
             let effort = Effort::Streamed(ExamplesWork {

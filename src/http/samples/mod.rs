@@ -66,7 +66,7 @@ pub struct SampleDocument {
     rows: usize,
     /// Names of the columns with default parameters. The last column is the label.
     columns: Vec<String>,
-    /// Options of data with which to upload the table, such as the kind of a column. Empty if it tells by itself.
+    /// Options of data with which to upload the table, such as the kind of a column. Empty if the table needs none.
     #[schema(value_type = Object)]
     options: Value,
     /// Names of the classes.

@@ -97,8 +97,8 @@ pub struct SessionAnswer {
     pub updates: u64,
     /// Consistent examples since the last mistake.
     pub run_length: u64,
-    /// Bound of a theorem on the mistakes, where it needs no examples, because the session keeps none. So it has no
-    /// verdict.
+    /// Bound of the learner's theorem on the mistakes, if it follows without the examples, which a session does not
+    /// keep. Its `respected` is therefore null.
     pub bound: Option<BoundDocument>,
     /// Reason why there is no bound.
     pub bound_detail: Option<String>,

@@ -206,7 +206,7 @@ async fn read(
     body: DataBody,
     options: Options,
 ) -> Result<(Parsed, Option<OwnerPermit>), Problem> {
-    let (format, effort) = (body.format, body.effort(options.n));
+    let (format, effort) = (body.format, body.effort(&options));
     let is_boolean = options.values == Some(halfspace_formats::RowsKind::Boolean);
     let read = body.read_held(app, effort, move |reader| {
         halfspace_formats::read(format, reader, &options).map_err(of_session)

@@ -33,14 +33,15 @@ use crate::http::sessions::answers::{Answers, push};
 const STEP_LINES_MAX: u64 = 4096;
 const STEP_FEATURES_MAX: u64 = 1 << 20;
 
-/// Bytes that are read on a thread of the runtime. Even a text of so many bytes takes less than a millisecond.
+/// Bytes that are read on a thread of the runtime, where each character begins at most one name. Even a text of so many
+/// bytes takes less than a millisecond.
 const INLINE_BYTES_MAX: usize = 16 << 10;
 
 /// Features of the lines that are read before other tasks get the thread. Reading them takes some tenths of a
 /// millisecond.
 const READ_FEATURES_MAX: u64 = 1 << 16;
 
-/// Why the reader of the lines is there.
+/// Why `portions` is present outside `read`.
 const READ_APART: &str = "nobody looks at the lines while they are read";
 
 /// A stream, the session that learns from it, and the answers. While the session learns from some lines, the next ones
@@ -61,8 +62,8 @@ struct ArrivingLines {
     portions: Option<NdjsonPortions<Decoder<ReceivedBytes>>>,
     /// Bytes of the body that were not read yet.
     unread: usize,
-    /// Whether the body may expand.
-    is_coded: bool,
+    /// The most bytes that are read on a thread of the runtime: none if the body may expand.
+    inline_bytes_max: usize,
     /// The memory of `portions`, between two steps that of a begun line.
     memory: Grant,
     step_lines: u64,
@@ -113,7 +114,10 @@ impl Feed {
             to_source: Some(to_source),
             portions: Some(NdjsonPortions::new(decoder, options)?),
             unread: 0,
-            is_coded: coding != ContentCoding::Identity,
+            inline_bytes_max: match coding {
+                ContentCoding::Identity => INLINE_BYTES_MAX / options.names_per_character(),
+                ContentCoding::Gzip | ContentCoding::Zstd => 0,
+            },
             memory: app.memory().try_take(0)?,
             step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
             read_lines: (READ_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
@@ -175,6 +179,10 @@ impl Feed {
             };
             let (learnt, read) = tokio::join!(learnt, arriving.read_step());
             learnt?;
+            if arriving.portions.is_none() {
+                // The reader panicked.
+                return read.map(drop);
+            }
             if arriving.portions().lines() > SESSION_LINES_MAX {
                 let detail = format!(
                     "The stream has more lines than session_lines_max: {SESSION_LINES_MAX}. Send the others in \
@@ -249,8 +257,9 @@ impl ArrivingLines {
             let read = memory.resettled(|| portions.read(wanted));
             (portions, read)
         };
-        let (portions, read) = match bytes <= INLINE_BYTES_MAX && !self.is_coded {
+        let (portions, read) = match bytes <= self.inline_bytes_max {
             true => read(),
+            // Without a permit: each stream reads on one thread at most, and its session is its permit.
             false => {
                 let read = computing::begin(None, read).await;
                 read.map_err(|_| computing::defect())?

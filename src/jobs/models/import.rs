@@ -69,7 +69,8 @@ pub fn check_import(
     // The members are of one kind.
     let hypothesis = &predictor.members()[0];
     if sent.vocabulary.is_fixed() && hypothesis.is_closed() {
-        let detail = "unseen_weight is 0, but no name is unseen, because the vocabulary of the model is fixed";
+        let detail = "unseen_weight is 0, but the vocabulary of the model is fixed, so no name is unseen; leave \
+                      unseen_weight out";
         return Err(ImportError::Hypothesis(detail.to_owned()));
     }
     let params = if learner == MAXIMUM_MARGIN {

@@ -380,7 +380,7 @@ fn fitting(
     let (mut fit, mut unfit, mut error) = (0, parsed.data.examples(), error);
     while unfit - fit > 1 {
         let middle = fit.midpoint(unfit);
-        match fitted(live, &parsed.first(middle)) {
+        match fitted(live, &parsed.rows(0..middle)) {
             Ok(_) => fit = middle,
             Err(NotLearnt::Unfit(found)) => (unfit, error) = (middle, found),
             Err(other) => return Err(other),
@@ -388,7 +388,7 @@ fn fitting(
     }
     match fit {
         0 => Err(NotLearnt::Unfit(error)),
-        _ => Ok((parsed.first(fit), error)),
+        _ => Ok((parsed.rows(0..fit), error)),
     }
 }
 

@@ -307,7 +307,8 @@ class Operations:
         the model does not know gives an error, NULL or #N/A instead of a label.
 
         If the features of the model are names, a program reads the columns row, name and value, with one line for
-        each name of an example. A query gives the label of each row. There is no formula.
+        each name of an example. A query gives the label of each row. There is no formula, and no program of a model
+        whose features are conjunctions of names.
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/code", accept="application/sql", query={"language": language}), bytes)
 
@@ -933,7 +934,8 @@ class AsyncOperations:
         the model does not know gives an error, NULL or #N/A instead of a label.
 
         If the features of the model are names, a program reads the columns row, name and value, with one line for
-        each name of an example. A query gives the label of each row. There is no formula.
+        each name of an example. A query gives the label of each row. There is no formula, and no program of a model
+        whose features are conjunctions of names.
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/code", accept="application/sql", query={"language": language}), bytes)
 

@@ -3806,7 +3806,7 @@ class Sample(Struct, kw_only=True, omit_defaults=True):
     """Name in requests."""
 
     options: dict[str, Any]
-    """Options of data with which to upload the table, such as the kind of a column. Empty if it tells by itself."""
+    """Options of data with which to upload the table, such as the kind of a column. Empty if the table needs none."""
 
     parameters: dict[str, Any]
     """Query parameters as a JSON Schema with defaults."""
@@ -4546,8 +4546,8 @@ class TrainRequest(Struct, kw_only=True, omit_defaults=True):
 
     discard: float | None = None
     """Share of the names, between 0 and 1, that the model drops in the end: those whose weights have the smallest
-    magnitudes. With more than two classes, the largest weight of a name over all classes counts. The result states
-    no more than with `minimum_count`.
+    magnitudes. With more than two classes, the largest weight of a name over all classes counts. As with
+    `minimum_count`, the result has no bound, no receipt, and certificates from held-out examples only.
     """
 
     holdout: float | None = None

@@ -47,6 +47,9 @@ pub struct Explanation {
     pub(super) share: Option<Share>,
     /// Why conjunctions of more literals or the share are missing.
     pub(super) detail: Option<String>,
+    /// Whether the terms are those of one example.
+    #[serde(skip)]
+    pub(super) of_example: bool,
 }
 
 /// A term of a sum: a feature or a conjunction.
@@ -164,11 +167,20 @@ impl Explanation {
         }
     }
 
-    /// The explanation of an example with these features, whose hypothesis has only them. Updates of other examples may
-    /// have become one, so nothing is said about them.
+    /// The same terms, as those of one example.
+    #[must_use]
+    pub(super) fn of_example(self) -> Self {
+        Self {
+            of_example: true,
+            ..self
+        }
+    }
+
+    /// Gives the literals the numbers that they have in the model. `uses` goes: support vectors that differ only in
+    /// other features were merged, so their updates cannot be told apart.
     #[must_use]
     pub(super) fn renumbered(mut self, features: &[u32]) -> Self {
-        // Without any feature, the hypothesis has one that is not among them.
+        // Without known features the hypothesis has one that stands for nothing; only the empty conjunction stays.
         self.terms
             .retain(|term| term.literals.is_empty() || !features.is_empty());
         for term in &mut self.terms {
@@ -183,7 +195,7 @@ impl Explanation {
 
 impl ExplanationRequest<'_> {
     /// Whether a feature or its negation is true for the example. Without an example, every term is shown. A hypothesis
-    /// without names has one feature, which is none of anything.
+    /// without names still has one feature, which stands for nothing and is not shown.
     pub(super) fn is_shown(&self, feature: usize, negated: bool) -> bool {
         self.names.is_none_or(|names| !names.is_empty())
             && self

@@ -33,6 +33,7 @@ impl Explanation {
             max_literals: None,
             share: None,
             detail: None,
+            of_example: false,
         }
     }
 }

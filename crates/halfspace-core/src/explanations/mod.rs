@@ -69,7 +69,7 @@ pub fn explain_example(
         hypothesis,
         Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_)
     ) {
-        return explain(hypothesis, request, stop).map(Ok);
+        return Ok(Ok(explain(hypothesis, request, stop)?.of_example()));
     }
     let known = example
         .ids()
@@ -87,7 +87,8 @@ pub fn explain_example(
         names: names.as_deref(),
         ..request
     };
-    Ok(Ok(explain(&own, request, stop)?.renumbered(&features)))
+    let explained = explain(&own, request, stop)?;
+    Ok(Ok(explained.renumbered(&features).of_example()))
 }
 
 #[cfg(test)]

@@ -130,9 +130,20 @@ impl Explanation {
             },
         });
         let bias = self.bias.iter().map(|bias| format!("The bias is {bias}."));
+        let whose = if self.of_example {
+            "example"
+        } else {
+            "hypothesis"
+        };
+        let has_values = self.terms.iter().any(|term| term.value.is_some());
+        let axis = if has_values {
+            "weight \u{d7} value"
+        } else {
+            "weight"
+        };
         let chart = BarChart {
-            title: "The heaviest terms of the hypothesis".to_owned(),
-            axis: base.map_or_else(|| "weight".to_owned(), |base| format!("exponent of {base}")),
+            title: format!("The heaviest terms of the {whose}"),
+            axis: base.map_or_else(|| axis.to_owned(), |base| format!("exponent of {base}")),
             bars: bars.collect(),
             notes: std::iter::once(self.rule.clone())
                 .chain(bias)

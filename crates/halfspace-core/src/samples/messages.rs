@@ -40,7 +40,7 @@ const OF_A_KIND: [[&str; 8]; 3] = [
     ],
 ];
 
-/// Phrases of every message.
+/// Phrases that messages of every kind have.
 const OF_ALL: [&str; 8] = [
     "thank you",
     "please answer today",
@@ -55,8 +55,8 @@ const OF_ALL: [&str; 8] = [
 pub(super) const SAMPLE: Sample = Sample {
     name: "messages",
     title: "Messages about meetings, orders and journeys",
-    description: "m short messages. Each has one or two phrases of its kind, which is the class, and one or two that \
-                  every kind has, in a drawn order.",
+    description: "m short messages. Each joins one or two phrases of its class with one or two common phrases, in \
+                  random order.",
     source: "Phrases of this project.",
     classes: &["meeting", "order", "journey"],
     options: &[("kinds", "message:text")],

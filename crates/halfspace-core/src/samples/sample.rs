@@ -34,7 +34,7 @@ pub struct Sample {
     pub source: &'static str,
     /// Names of the classes.
     pub classes: &'static [&'static str],
-    /// How the table is read: names of options with their values. Empty for a table that tells by itself.
+    /// How the table is read: names of options with their values. Empty if the table needs none.
     pub options: &'static [(&'static str, &'static str)],
     /// Names of the parameters.
     pub parameters: &'static [&'static str],

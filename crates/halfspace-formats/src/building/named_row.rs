@@ -248,7 +248,8 @@ struct TextNames<'r> {
 impl Names for TextNames<'_> {
     fn id(&mut self, name: &str) -> Result<u32, Fault> {
         if self.vocabulary.len().is_multiple_of(NAMES_PER_CHECK) {
-            memory::need(self.vocabulary.bytes())?;
+            // A full table is copied to one of twice the size.
+            memory::need(2 * self.vocabulary.bytes())?;
         }
         let id = match self.is_joined {
             false => self.vocabulary.add(name),

@@ -1,6 +1,7 @@
 //! What a reader returns: the examples of a body, and facts about how the body wrote them.
 
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 use halfspace_core::learners::sample::data::Data;
@@ -94,11 +95,11 @@ impl Parsed<ParsedRows> {
 }
 
 impl Parsed {
-    /// The first `count` examples, of which there must be one.
+    /// These examples, of which there must be one.
     #[must_use]
-    pub fn first(&self, count: usize) -> Self {
+    pub fn rows(&self, rows: Range<usize>) -> Self {
         Self {
-            data: self.data.rows(0..count),
+            data: self.data.rows(rows),
             first_real: self.first_real.clone(),
             zero_bit_value: self.zero_bit_value,
             feature_names: self.feature_names.clone(),

@@ -30,7 +30,7 @@ use crate::texts::Occurrences;
 
 /// Why a reader of Boolean examples refuses a name with another value than 1.
 pub const NAMES_WITHOUT_VALUES: &str = "Each name counts as 1 in Boolean examples, but a name has another value. Leave \
-    the values out, or open the session with `\"values\": \"real\"`.";
+    the values out, or open the session with `\"values\": \"real\"` and without conjunctions.";
 
 /// The most features whose numbers fit into 32 bits. Rows in a dense form may have fewer.
 const N_MAX: usize = u32::MAX as usize;
@@ -453,6 +453,9 @@ impl SparseBuilder {
             names.check_used()?;
         }
         let table = self.names.as_ref().and_then(NamedRow::extracted);
+        if let Some(names) = self.names.as_ref().filter(|_| self.sorts_names()) {
+            memory::need(names.vocabulary.sorting_bytes())?;
+        }
         let names = self.names.take().map(|names| match names.are_as_they_come {
             true => (names.vocabulary, None),
             false => {

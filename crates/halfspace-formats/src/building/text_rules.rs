@@ -84,14 +84,27 @@ impl TextRules {
     pub(crate) fn is_text(&self, member: &str) -> Result<bool, Fault> {
         let (is_text, is_word) = match &self.columns {
             TextColumns::Usual => (member == TEXT, true),
-            TextColumns::Of(given) => (given.has_text(member), given.has_column(member)),
+            TextColumns::Of(given) => {
+                let is_text = given.text_columns().any(|text| text == member);
+                (is_text, given.has_column(member))
+            }
             TextColumns::None => (false, false),
         };
         if member != TEXT || is_text || is_word {
             return Ok(is_text);
         }
-        let detail = "The model or session that the example is for has no texts in the member `text`. Open a session \
-                      with `extraction`, or train on examples with such texts.";
+        let texts = match &self.columns {
+            TextColumns::Of(given) => given.text_columns().next(),
+            TextColumns::Usual | TextColumns::None => None,
+        };
+        let detail = match texts {
+            Some(own) => format!(
+                "The model or session that the example is for has no texts in the member `text`, but in `{own}`."
+            ),
+            None => "The model or session that the example is for has no texts in the member `text`. Open a session \
+                     with `extraction`, or train on examples with such texts."
+                .to_owned(),
+        };
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 

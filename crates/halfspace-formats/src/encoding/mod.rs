@@ -232,10 +232,13 @@ impl TableEncoding {
         self.columns.iter().any(|column| column.name == name)
     }
 
-    /// Whether the column with this name has texts.
-    pub(crate) fn has_text(&self, name: &str) -> bool {
-        let mut columns = self.columns.iter();
-        columns.any(|column| column.kind == TEXT_COLUMN && column.name == name)
+    /// The names of the columns with texts.
+    pub(crate) fn text_columns(&self) -> impl Iterator<Item = &str> {
+        let texts = self
+            .columns
+            .iter()
+            .filter(|column| column.kind == TEXT_COLUMN);
+        texts.map(|column| column.name.as_str())
     }
 
     /// Whether the examples are real-valued.

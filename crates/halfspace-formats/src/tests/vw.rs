@@ -84,6 +84,9 @@ fn lines_of_other_tasks_are_refused_at_their_place() {
     let cases = [
         ("1 a b\n", Kind::Syntax, 1),
         ("shared | a\n1:0.5 | b\n", Kind::Unsupported, 1),
+        ("ca 1:1:0.5 | a\n", Kind::Unsupported, 4),
+        ("slates shared 0.8 | a\n", Kind::Unsupported, 8),
+        ("NA | a\nx | b\n", Kind::BadLabel, 1),
         ("1:0.5 2:1 | a\n", Kind::Unsupported, 1),
         ("1:0.5:0.2 | a\n", Kind::Unsupported, 1),
         ("1,2 | a\n", Kind::Unsupported, 1),

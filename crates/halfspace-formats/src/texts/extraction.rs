@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::conjunctions::EXAMPLE_NAMES_MAX;
+
 /// The most words or characters of a sequence.
 const SEQUENCE_MAX: u8 = 8;
 
@@ -75,7 +77,23 @@ impl Default for Extraction {
     }
 }
 
+impl Extraction {
+    /// The most names that begin at a character of a text: sequences of all lengths. An example with conjunctions has
+    /// as many names as the limit allows, whatever its length.
+    pub(crate) fn names_per_character(&self) -> usize {
+        let counts = [self.words, self.characters].map(|lengths| lengths.map_or(0, Lengths::count));
+        match self.conjunctions {
+            1 => counts.iter().sum::<usize>().max(1),
+            _ => EXAMPLE_NAMES_MAX as usize,
+        }
+    }
+}
+
 impl Lengths {
+    fn count(self) -> usize {
+        usize::from(self.most - self.least) + 1
+    }
+
     /// Sequences of exactly one part.
     const ONE: Self = Self { least: 1, most: 1 };
 

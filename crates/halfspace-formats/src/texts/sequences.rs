@@ -175,7 +175,7 @@ impl Sequences {
                             true => self.name(&parts[at..at + length], names)?,
                             false => Sequence::NAMELESS,
                         };
-                        self.insert(self.present[at], part, id)
+                        self.insert(self.present[at], part, id)?
                     }
                 };
                 self.present[at] = sequence.number;
@@ -200,16 +200,21 @@ impl Sequences {
     }
 
     /// Adds the sequence of a part behind a shorter sequence, or alone.
-    fn insert(&mut self, shorter: u32, part: u32, id: u32) -> Sequence {
+    ///
+    /// # Errors
+    /// When memory ends.
+    fn insert(&mut self, shorter: u32, part: u32, id: u32) -> Result<Sequence, Fault> {
         let number = self.count;
         let sequence = Sequence { number, id };
         self.count += 1;
         if shorter != Sequence::NONE {
             self.longer.insert(key(shorter, part), sequence);
-            return sequence;
+            return Ok(sequence);
         }
         let part = part as usize;
         if part >= self.alone.len() {
+            // A full list is copied to a larger one.
+            memory::need_of::<Sequence>(2 * (part + 1))?;
             let none = Sequence {
                 number: Sequence::NONE,
                 id: Sequence::NAMELESS,
@@ -217,7 +222,7 @@ impl Sequences {
             self.alone.resize(part + 1, none);
         }
         self.alone[part] = sequence;
-        sequence
+        Ok(sequence)
     }
 
     /// The id of the name of these parts.

@@ -137,7 +137,7 @@ fn check_pruning(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     } else if is_claimed {
         (
             field,
-            "a run that leaves names out claims no confidence; leave one of the two out",
+            "a run that leaves names out claims no confidence; remove the field, or stop.confidence and stop.error",
         )
     } else if minimum_count.is_some() && is_drawn()? {
         let detail = match has_order {
@@ -150,7 +150,7 @@ fn check_pruning(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         };
         ("minimum_count", detail)
     } else if minimum_count.is_some() && task.start.is_some() {
-        let detail = "the names of a model are known before any is counted; leave minimum_count or warm_start out";
+        let detail = "the names of the first hypothesis are known before any is counted; leave minimum_count out";
         ("minimum_count", detail)
     } else if discard.is_some() && !has_weights(task, input)? {
         (

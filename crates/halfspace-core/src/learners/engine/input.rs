@@ -91,7 +91,7 @@ pub enum TaskError {
     /// The stop conditions do not fit the learner or the data.
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
-    /// A field of the request does not fit the learner or the data.
+    /// Another setting of the task does not fit the learner or the data.
     #[error("{detail}")]
     Field { field: &'static str, detail: String },
     /// The learner cannot learn one example at a time.

@@ -11,8 +11,8 @@ use crate::learners::predictor::Predictor;
 use crate::learners::sample::selected::Chosen;
 
 /// Why a run that leaves names out has no bound.
-pub const NO_BOUND: &str =
-    "the theorem is about all names of an example, and minimum_count or discard left some out";
+pub const NO_BOUND: &str = "the theorem is about all names of an example, and minimum_count and discard may leave some \
+                            out";
 
 /// Why the mistakes of a run that leaves names out certify nothing about its hypothesis.
 pub const OTHERWISE_CHANGED: &str =
@@ -28,7 +28,7 @@ pub struct Pruning {
 }
 
 impl Pruning {
-    /// The field of a request that asks for it. None if no name is left out.
+    /// The first setting that leaves names out. None if no name is left out.
     pub fn field(self) -> Option<&'static str> {
         let fields = [
             self.minimum_count.map(|_| "minimum_count"),
@@ -51,7 +51,8 @@ impl Pruning {
     pub(crate) fn applied(self, frequent: Chosen, predictor: &Predictor) -> Pruned {
         let rare = predictor.n() - frequent.features().len();
         let dropped = self.discard.map_or(0, |share| {
-            (share * frequent.features().len() as f64) as usize
+            // The product of 0.29 and 100 is just below 29.
+            (share * frequent.features().len() as f64 * (1.0 + 1e-12)) as usize
         });
         let chosen = match dropped {
             0 => frequent,

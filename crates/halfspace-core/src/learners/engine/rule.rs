@@ -176,7 +176,8 @@ pub trait Rule: Send {
         "no bound on the number of mistakes is known for this learner"
     }
 
-    /// The bound of the learner's theorem, where it needs no examples: a session keeps none. `_counts` may exclude it.
+    /// The bound of the learner's theorem, where it needs no examples: a session keeps none. The counts may show that
+    /// an assumption fails; the error then says so.
     ///
     /// # Errors
     /// Why there is none.

@@ -415,14 +415,14 @@ impl Session {
             .filter(|declared| *declared < most)
         {
             return Err(format!(
-                "the bound assumes at most active = {declared} names, and an example had {most}"
+                "an example had {most} names, more than active = {declared}; open a session with a larger active"
             )
             .into());
         }
         let bound = self.rule.bound_of_counts(&self.counts())?;
         match self.plan.task.names && self.plan.task.active_max.is_none() {
             true => Err(
-                "the bound needs the largest number of names of an example; declare it as active"
+                "the bound needs the largest number of names of an example; open the session with active"
                     .into(),
             ),
             false => Ok(bound),

@@ -144,7 +144,8 @@ fn learn<R>(
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         ShownExamples::AtRest(sample) => train_loop.run_sample(&mut **sample)?,
         ShownExamples::Selected(sample) => {
-            // A run that resumes after its end has not shuffled the sample, on which an end in the first pass depends.
+            // A run that resumes after its end has no order yet. If it ended within the first pass, the order decides
+            // which examples count, so it is drawn again.
             let had_ended = matches!(train_loop.phase, Phase::Ended(_));
             if had_ended && train_loop.rule.kind().order() == Some(Order::Shuffled) {
                 // The run has ended, so nothing may end it again.

@@ -75,8 +75,8 @@ pub const KIND: &str = "kernel-winnow";
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: KIND,
     title: "Kernel Winnow",
-    learns: "Winnow over all 2^n - 1 monotone conjunctions, exact where examples have few active \
-             features.",
+    learns: "Winnow over the monotone conjunctions of the features, exact where examples have few \
+             active features.",
     data: DataKinds {
         half_space: false,
         labelled: true,
@@ -104,9 +104,9 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         Parameter {
             name: "theta",
             kind: ParameterKind::Decimal {
-                default: "2^n; with names, 4 (2^a - 1) for at most a active features in an example; with \
-                          max_literals, the conjunctions of at most so many literals count in place of \
-                          all; or the threshold of the model that the run starts from",
+                default: "one more than the number of conjunctions of n features, which is 2^n without \
+                          max_literals; with names, 4 times the number of conjunctions of the most active \
+                          features in an example, or the threshold of the model that the run starts from",
             },
             description: "The threshold that the weights of the true conjunctions must reach.",
         },

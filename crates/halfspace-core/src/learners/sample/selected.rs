@@ -51,7 +51,7 @@ enum Choice {
         minimum: u32,
         /// Per feature, the number of examples that have it, up to the present one.
         counts: Vec<u32>,
-        /// Whether later passes are still to come, so that examples count.
+        /// Whether the first pass is under way. Later passes count nothing.
         is_first_pass: bool,
     },
     /// The chosen ones, at their places.

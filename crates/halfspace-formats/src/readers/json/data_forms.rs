@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 
 use halfspace_core::learners::engine::assume::Assume;
 
-use crate::building::label_names::{LabelNames, unlabelled};
+use crate::building::label_names::unlabelled;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::building::sample_rules::SampleRules;
-use crate::building::text_rules::TextRules;
+use crate::classes::LabelRule;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{FormatOption, LabelsColumn, Options, UnlabelledMeans};
 use crate::readers::binary::packed::PackedSample;
@@ -28,7 +28,7 @@ use crate::readers::json::examples::{ExampleKind, ExamplesReader};
 use crate::readers::json::fields::AssumeOf;
 use crate::readers::json::generated::GeneratedSpec;
 use crate::readers::json::rows::JsonRows;
-use crate::readers::json::scope::{self, Meaning};
+use crate::readers::json::scope;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
 
@@ -63,14 +63,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse("JSON", &[FormatOption::LABELS])?;
     }
-    let positive = options.table.positive.as_deref();
-    let labels = LabelNames::beside(&options.label_rule, positive)?;
-    let meaning = Meaning {
-        labels,
-        open_vocabulary: options.open_vocabulary,
-        texts: TextRules::of(options)?,
-    };
-    let mut form = json::from_reader_with(reader, &options.limits, meaning)?;
+    let mut form = json::from_reader_of_any(reader, options)?;
     if let DataForm::Rows(rows) = &form {
         let mut options = options.clone();
         for (name, text) in &rows.options {
@@ -92,6 +85,10 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     let has_names = matches!(&form, DataForm::Sample { parsed, .. } if parsed.vocabulary.is_some());
     if !has_names {
         options.refuse("this form of JSON", &FormatOption::EXTRACTION)?;
+    }
+    // A model or a session states its vocabulary, which a dataset need not have.
+    if options.label_rule == LabelRule::New && !matches!(form, DataForm::Sample { .. }) {
+        options.refuse("this form of JSON", &[FormatOption::VOCABULARY])?;
     }
     let is_of_values = |parsed: &Parsed| parsed.classes.is_some();
     let has_values = match &form {

@@ -32,7 +32,7 @@ use crate::building::label_names::LabelNames;
 use crate::classes::LabelRule;
 use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::options::ParseLimits;
+use crate::options::{Options, ParseLimits};
 use crate::plain_words::plain_words;
 use crate::readers::json::depth::DepthReader;
 use crate::readers::json::scope::{Meaning, TensorScope};
@@ -73,21 +73,22 @@ pub fn from_reader_of_labels<T: DeserializeOwned>(
     limits: &ParseLimits,
     labels: &LabelRule,
 ) -> Result<T, FormatError> {
-    let Whole(document) = from_reader_of_any(reader, limits, labels)?;
+    let meaning = Meaning::of_labels(LabelNames::beside(labels, None)?);
+    let Whole(document) = from_reader_with(reader, limits, meaning)?;
     Ok(document)
 }
 
-/// Reads one JSON document, which need not be an object.
+/// Reads one JSON document, which need not be an object. These options say what labels, names and texts in its data
+/// mean.
 ///
 /// # Errors
 /// As for [`from_reader`].
 pub fn from_reader_of_any<T: DeserializeOwned>(
     reader: impl Read,
-    limits: &ParseLimits,
-    labels: &LabelRule,
+    options: &Options,
 ) -> Result<T, FormatError> {
-    let labels = LabelNames::beside(labels, None)?;
-    from_reader_with(reader, limits, Meaning::of_labels(labels))
+    let meaning = Meaning::of(options)?;
+    from_reader_with(reader, &options.limits, meaning)
 }
 
 /// Reads one JSON document like [`from_reader_of_any`]. Its data have this meaning.

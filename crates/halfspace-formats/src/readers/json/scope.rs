@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use crate::building::label_names::LabelNames;
 use crate::building::text_rules::TextRules;
 use crate::error::Fault;
-use crate::options::ParseLimits;
+use crate::options::{Options, ParseLimits};
 use crate::readers::json::window::SharedWindow;
 
 /// Facts about the tensor of a document that are known before the document is read.
@@ -51,6 +51,19 @@ impl Meaning {
             open_vocabulary: false,
             texts: TextRules::default(),
         }
+    }
+
+    /// What these options say.
+    ///
+    /// # Errors
+    /// Options that exclude each other.
+    pub(crate) fn of(options: &Options) -> Result<Self, Fault> {
+        let positive = options.table.positive.as_deref();
+        Ok(Self {
+            labels: LabelNames::beside(&options.label_rule, positive)?,
+            open_vocabulary: options.open_vocabulary,
+            texts: TextRules::of(options)?,
+        })
     }
 }
 

@@ -133,7 +133,7 @@ impl<'o> RowLabels<'o> {
             LabelRule::Ignored(classes) => classes.as_ref(),
             _ => None,
         };
-        let names = LabelNames::new(options, None)?;
+        let names = LabelNames::beside(&options.label_rule, options.table.positive.as_deref())?;
         Ok(names.map_or(Self::Ignored(ignored), Self::Read))
     }
 }

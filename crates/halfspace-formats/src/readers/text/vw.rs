@@ -43,7 +43,7 @@ pub(crate) fn parse(
     let builder = SparseBuilder::of_names(&options.limits, options.values, spool, true, texts)?;
     let labels = match options.labels {
         Some(LabelsColumn::None) => None,
-        _ => LabelNames::new(options, None)?,
+        _ => LabelNames::beside(&options.label_rule, options.table.positive.as_deref())?,
     };
     let mut body = Body {
         builder,
@@ -131,7 +131,9 @@ impl Body {
                 false => Ok(None),
             };
         };
-        check_label(label).map_err(|fault| (at, fault))?;
+        for &(at, word) in words.iter().take(2) {
+            check_label(word).map_err(|fault| (at, fault))?;
+        }
         for (&(at, word), (what, neutral)) in
             words[1..].iter().zip([("weight", 1.0), ("base", 0.0)])
         {

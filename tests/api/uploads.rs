@@ -459,3 +459,62 @@ async fn upload_memory_does_not_grow_with_the_body() {
         assert!(grown < bytes_max, "{format}: {grown} bytes");
     }
 }
+
+/// The first bytes of a file tell that it is compressed, except in packed bits, which may begin so.
+#[tokio::test]
+async fn compressed_files_need_no_header() {
+    let service = Service::start().await;
+    let small = b"a,b,label\n1,2,x\n3,4,y\n".to_vec();
+    let large = [&b"a,b,label\n"[..], &b"1,2,x\n3,4,y\n".repeat(20_000)].concat();
+    for table in [small, large] {
+        let stored = service
+            .post_as("/v1/datasets", "text/csv", table.clone())
+            .await;
+        let sha256 = stored.expect(201).json()["sha256"].clone();
+        let form = |file: &[u8]| {
+            let head =
+                b"--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"t.csv\"\r\n\r\n";
+            [&head[..], file, b"\r\n--b--\r\n"].concat()
+        };
+        for file in [gzip(&table), zstd::encode_all(&*table, 1).unwrap()] {
+            for (media_type, body) in [
+                ("text/csv", file.clone()),
+                ("multipart/form-data; boundary=b", form(&file)),
+            ] {
+                let stored = service.post_as("/v1/datasets", media_type, body).await;
+                assert_eq!(stored.expect(201).json()["sha256"], sha256, "{media_type}");
+            }
+        }
+        let twice = gzip(&gzip(&table));
+        let refused = service.post_as("/v1/datasets", "text/csv", twice).await;
+        assert!(
+            refused.problem(415) == "unsupported-media-type"
+                && refused.text().contains("inside it"),
+            "{}",
+            refused.text()
+        );
+    }
+    let bits = [0x1f, 0x8b, 8, 0];
+    let stored = service
+        .post_as(
+            "/v1/datasets?n=8",
+            "application/octet-stream",
+            bits.to_vec(),
+        )
+        .await;
+    assert_eq!(stored.expect(201).json()["examples"], 4);
+}
+
+/// A request that is sent again under its key has the same digest, whether its file is compressed or not.
+#[tokio::test]
+async fn compressed_file_is_stored_once_under_its_key() {
+    let service = Service::start().await;
+    let table = b"a,b,label\n1,2,x\n3,4,y\n";
+    let headers = [("content-type", "text/csv"), ("idempotency-key", "once")];
+    let mut ids = Vec::new();
+    for body in [gzip(table), gzip(table), table.to_vec()] {
+        let sent = request("POST", "/v1/datasets", &headers, body);
+        ids.push(service.send(sent).await.expect(201).id());
+    }
+    assert!(ids[0] == ids[1] && ids[1] == ids[2], "{ids:?}");
+}

@@ -10,7 +10,8 @@ export const FIELDS = {
   missing: { title: "Missing cells", type: "string", enum: ["value", "drop", "refuse"], default: "value",
     description: "A value of its own, rows left out, or the table refused." },
   header: { title: "First row holds names", type: "string", enum: ["true", "false"], default: "automatic" },
-  delimiter: { title: "Between the fields", type: "string", enum: [",", ";", "tab"], default: "automatic" },
+  delimiter: { title: "Between the fields", type: "string", enum: [",", ";", "|", "tab", "blank"], default: "automatic" },
+  comment: { title: "Mark of comments", type: "string", default: "none", description: "A line that begins with it, such as # or %, is no row." },
   decimal: { title: "Decimal mark", type: "string", enum: [".", ","], default: "." },
   sheet: { title: "Sheet", type: "string", description: "Name or number. By default the first visible sheet with a value." },
   encoding: { title: "Encoding of", type: "string", pattern: "^(ds|mdl)_[0-9a-f]+$", description: "Id of a dataset or a model whose encoding the table must have." },
@@ -45,7 +46,7 @@ export function settingsOf(format, query) {
   const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing"]
     : mediaType === "text/x-libsvm" ? ["positive", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
-  if (format.hasDelimiter) names.push("delimiter", "decimal");
+  if (format.hasDelimiter) names.push("delimiter", "comment", "decimal");
   if (format.isWorkbook) names.push("sheet");
   if (format.isTable) names.push("encoding", ...(query.get("encoding") ? ["unknown"] : []));
   if (format.takesNames) names.push("vocabulary");

@@ -41,6 +41,15 @@ pub enum ContentCoding {
 }
 
 impl ContentCoding {
+    /// The compression of a file that begins with these bytes. No text begins so.
+    pub fn of_bytes(begin: &[u8]) -> Self {
+        match begin {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            _ => Self::Identity,
+        }
+    }
+
     /// Parses the value of a Content-Encoding header.
     ///
     /// # Errors
@@ -61,23 +70,26 @@ impl ContentCoding {
     }
 }
 
-/// Refuses a text that begins with the bytes of a compressed file.
+/// Refuses a text that begins with the bytes of a compressed file: one inside another, in a stream of lines, or of
+/// another compression.
 ///
 /// # Errors
-/// [`FormatErrorKind::UnknownCoding`] with the header that belongs to the bytes.
+/// [`FormatErrorKind::UnknownCoding`] with what to send.
 pub(crate) fn refuse_compressed(begin: &[u8]) -> Result<(), Fault> {
-    let (name, coding) = match begin {
-        [0x1f, 0x8b, ..] => ("gzip", Some("gzip")),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => ("zstd", Some("zstd")),
-        [b'P', b'K', 3, 4, ..] => ("zip", None),
-        _ => return Ok(()),
-    };
-    let remedy = match coding {
-        Some(coding) => format!(
-            "send it as the body with the header `Content-Encoding: {coding}`, or in a form under a file name that \
-             ends in .gz or .zst"
+    let (name, remedy) = match (ContentCoding::of_bytes(begin), begin) {
+        (ContentCoding::Gzip, _) => (
+            "gzip",
+            "send the file inside it, or a stream with `Content-Encoding: gzip`",
         ),
-        None => "send the file inside it; a workbook has the type XLSX".to_owned(),
+        (ContentCoding::Zstd, _) => (
+            "zstd",
+            "send the file inside it, or a stream with `Content-Encoding: zstd`",
+        ),
+        (_, [b'P', b'K', 3, 4, ..]) => (
+            "zip",
+            "send the file inside it; a workbook has the type XLSX",
+        ),
+        _ => return Ok(()),
     };
     let detail = format!("The text begins with the bytes of a {name} file; {remedy}.");
     Err(Fault::new(FormatErrorKind::UnknownCoding, detail))

@@ -12,7 +12,7 @@ use crate::options::BitOrder;
 use crate::options::{FirstIndex, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 23] = [
+pub const OPTION_NAMES: [&str; 24] = [
     "labels",
     "positive",
     "ignore",
@@ -23,6 +23,7 @@ pub const OPTION_NAMES: [&str; 23] = [
     "missing_values",
     "unknown",
     "delimiter",
+    "comment",
     "decimal",
     "sheet",
     "header",
@@ -36,6 +37,15 @@ pub const OPTION_NAMES: [&str; 23] = [
     "lower_case",
     "occurrences",
     "conjunctions",
+];
+
+/// The spellings of the bytes between the fields of CSV.
+pub(crate) const DELIMITERS: [(&str, u8); 5] = [
+    (",", b','),
+    (";", b';'),
+    ("|", b'|'),
+    ("tab", b'\t'),
+    ("blank", b' '),
 ];
 
 impl Options {
@@ -75,15 +85,17 @@ impl Options {
                     one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
             }
             "delimiter" => {
-                let delimiters = [
-                    ("auto", None),
-                    (",", Some(b',')),
-                    (";", Some(b';')),
-                    ("|", Some(b'|')),
-                    ("tab", Some(b'\t')),
-                ];
+                let [comma, semicolon, bar, tab, blank] =
+                    DELIMITERS.map(|(spelling, byte)| (spelling, Some(byte)));
+                let delimiters = [("auto", None), comma, semicolon, bar, tab, blank];
                 table.delimiter = one_of(text, delimiters)?;
             }
+            "comment" => match text.as_bytes() {
+                [byte] if byte.is_ascii_punctuation() && *byte != b'"' => {
+                    table.comment = Some(*byte)
+                }
+                _ => return Err(format!("`{text}` is not a punctuation mark such as # or %")),
+            },
             "decimal" => {
                 let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
                 table.decimal = Some(one_of(text, marks)?);
@@ -255,7 +267,7 @@ mod tests {
         assert_eq!(set("bins", "x").unwrap_err(), "not a whole number");
         assert_eq!(
             set("delimiter", ":").unwrap_err(),
-            "`:` is not one of auto, ,, ;, |, tab"
+            "`:` is not one of auto, ,, ;, |, tab, blank"
         );
     }
 }

@@ -320,6 +320,12 @@ impl FormatOption {
         lack: "has no delimiter",
         is_stated: |options| options.table.delimiter.is_some(),
     };
+    pub(crate) const COMMENT: Self = Self {
+        name: "comment",
+        of: "CSV",
+        lack: "has no such comments",
+        is_stated: |options| options.table.comment.is_some(),
+    };
     pub(crate) const SHEET: Self = Self {
         name: "sheet",
         of: "XLSX",
@@ -406,10 +412,11 @@ impl FormatOption {
         Self::of_columns("decimal", |options| options.table.decimal.is_some()),
     ];
     /// The options that rows of objects refuse.
-    pub(crate) const NOT_OF_OBJECTS: [Self; 5] = [
+    pub(crate) const NOT_OF_OBJECTS: [Self; 6] = [
         Self::HEADER,
         Self::BIT_ORDER,
         Self::DELIMITER,
+        Self::COMMENT,
         Self::SHEET,
         Self::FIRST_INDEX,
     ];

@@ -227,7 +227,10 @@ fn complete_parameters(operation: &mut Value) {
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),
             Some("missing") => json!({"type": "string", "enum": ["value", "drop", "refuse"]}),
             Some("unknown") => json!({"type": "string", "enum": ["refuse", "zero"]}),
-            Some("delimiter") => json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab"]}),
+            Some("delimiter") => {
+                json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab", "blank"]})
+            }
+            Some("comment") => json!({"type": "string", "minLength": 1, "maxLength": 1}),
             Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
             Some("confidence" | "error") => json!({"type": "number",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),

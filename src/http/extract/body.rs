@@ -75,6 +75,24 @@ pub enum Effort {
     Streamed(ExamplesWork),
 }
 
+/// What a body without a Content-Encoding may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Bytes with any beginning.
+    Bytes,
+    /// A file, which its first bytes show to be compressed.
+    File,
+}
+
+impl Content {
+    fn coding(self, begin: &[u8]) -> ContentCoding {
+        match self {
+            Self::Bytes => ContentCoding::Identity,
+            Self::File => ContentCoding::of_bytes(begin),
+        }
+    }
+}
+
 /// Bytes of memory that a request takes before parsing: frames, the buffers of a decoder, and a document that is parsed
 /// as a whole. With the examples of a small body they are a small grant, so that large bodies of others do not take the
 /// memory of a small one.
@@ -168,7 +186,7 @@ pub async fn read<T: Send + 'static>(
     parts: &Parts,
     body: Body,
     limits: &halfspace_formats::ParseLimits,
-    effort: Effort,
+    (effort, content): (Effort, Content),
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Option<OwnerPermit>), Problem> {
     let coding = content_coding(&parts.headers)?;
@@ -184,8 +202,12 @@ pub async fn read<T: Send + 'static>(
     // A slow body holds neither a permit nor a thread before more than a small body has arrived.
     let is_streamed = matches!(effort, Effort::Streamed(_));
     let is_whole = frames.begin(length, is_streamed).await?;
+    let coded = move |begin: &[u8]| match coding {
+        ContentCoding::Identity => content.coding(begin),
+        stated => stated,
+    };
     let work = match effort {
-        _ if !is_whole || coding != ContentCoding::Identity => None,
+        _ if !is_whole || coded(&frames.gathered()) != ContentCoding::Identity => None,
         Effort::AsItsBytes => return Ok((on_the_spot(app, parts, &mut frames, parse)?, None)),
         Effort::Bounded(work) | Effort::Brief(work) | Effort::Streamed(work) => {
             Some(work.words(&frames.gathered()))
@@ -216,8 +238,13 @@ pub async fn read<T: Send + 'static>(
     let reading = EndOnDrop(Some(grant.clone()));
     let parsed = computing::begin(None, move || {
         granted(&grant, seconds_max, || {
-            let source = FrameReader::new(receiver, sent);
-            let mut decoder = halfspace_formats::decoder(coding, source, &limits)?;
+            let mut source = FrameReader::new(receiver, sent);
+            // A client may wait for the answer to its first bytes, so that one reading must do.
+            let mut begin = [0; 4];
+            let read = source.read(&mut begin).map_err(FormatError::from)?;
+            let begin = &begin[..read];
+            let source = Read::chain(begin, source);
+            let mut decoder = halfspace_formats::decoder(coded(begin), source, &limits)?;
             let parsed = parse(&mut decoder)?;
             // The parser may stop before the end of the compressed data. Damage after that point is an error
             // too.

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use halfspace_formats::{self, Format, FormatError, Options, json};
 
 use crate::http::app_state::App;
-use crate::http::extract::body::{self, Effort, SentBytes};
+use crate::http::extract::body::{self, Content, Effort, SentBytes};
 use crate::http::extract::idempotency::RequestDigest;
 use crate::http::extract::work::ExamplesWork;
 use crate::http::middleware::drain_body::{Leftover, lend};
@@ -162,7 +162,8 @@ impl DataBody {
             io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
             Ok(parsed)
         };
-        body::read(app, &self.parts, self.body, &self.limits, effort, parse).await
+        let how = (effort, content_of(Some(self.format)));
+        body::read(app, &self.parts, self.body, &self.limits, how, parse).await
     }
 }
 
@@ -180,6 +181,19 @@ pub async fn read_json<T: DeserializeOwned + Send + 'static>(
         Ok(json::from_reader::<T>(reader, &limits)?)
     });
     read.await
+}
+
+/// What a body of this format may be. Packed bits may begin like a compressed file.
+fn content_of(format: Option<Format>) -> Content {
+    match format {
+        Some(Format::Octets) => Content::Bytes,
+        _ => Content::File,
+    }
+}
+
+/// What a body with these headers may be.
+pub fn content(headers: &HeaderMap) -> Content {
+    content_of(media_type(headers))
 }
 
 fn given(headers: &HeaderMap) -> Option<&str> {

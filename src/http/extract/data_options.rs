@@ -47,8 +47,11 @@ pub struct DataParameters {
     missing_values: Option<String>,
     /// Treatment of values that the encoding does not know: `refuse` (the default), or `zero` for features that are 0.
     unknown: Option<String>,
-    /// Character between the fields of CSV: `auto` (the default), `,`, `;`, `|` or `tab`.
+    /// Character between the fields of CSV: `auto` (the default), `,`, `;`, `|`, `tab`, or `blank` for any number of
+    /// blanks. By default the first line decides; one with none of the others has blanks between its words.
     delimiter: Option<String>,
+    /// Punctuation mark with which a line of CSV begins that is no row, such as `#` or `%`. By default there is none.
+    comment: Option<String>,
     /// Decimal mark of CSV: `.` (the default) or `,`.
     decimal: Option<String>,
     /// Sheet of a workbook, by name or by number.

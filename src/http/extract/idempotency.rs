@@ -23,6 +23,7 @@ use crate::storage::StoreError;
 
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, Effort};
+use crate::http::extract::data_body;
 use crate::http::problem::{Code, IDEMPOTENCY_KEY, Problem};
 
 /// The header `true` on answers to retries.
@@ -115,8 +116,8 @@ async fn digest_body(app: &App, request: Request, digest: RequestDigest) -> Resu
     let (parts, body) = request.into_parts();
     // The highest body limit of all requests that take a key.
     let limits = app.limits.of_datasets();
-    let effort = Effort::AsItsBytes;
-    let read = body::read(app, &parts, body, &limits, effort, move |reader| {
+    let how = (Effort::AsItsBytes, data_body::content(&parts.headers));
+    let read = body::read(app, &parts, body, &limits, how, move |reader| {
         let read = io::copy(&mut digest.over(reader), &mut io::sink());
         Ok(read.map(|_| ()).map_err(FormatError::from)?)
     });

@@ -3317,6 +3317,9 @@ class Preview(Struct, kw_only=True, omit_defaults=True):
     columns: list[PreviewColumn] | None = None
     """The columns that `rows` shows, in the same order. Null if the data are no table."""
 
+    delimiter: str | None = None
+    """What stands between the fields, in the spelling of the option `delimiter`. Null if the data are no CSV."""
+
     header: bool | None = None
     """Whether the first row of the table holds names. Null if the data are no table."""
 
@@ -3383,6 +3386,9 @@ class PreviewContent(Struct, kw_only=True, omit_defaults=True):
 
     columns: list[PreviewColumn] | None = None
     """The columns that `rows` shows, in the same order. Null if the data are no table."""
+
+    delimiter: str | None = None
+    """What stands between the fields, in the spelling of the option `delimiter`. Null if the data are no CSV."""
 
     header: bool | None = None
     """Whether the first row of the table holds names. Null if the data are no table."""
@@ -4297,6 +4303,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     bit_order: str | None = None
 
     characters: str | None = None
+
+    comment: str | None = None
 
     conjunctions: str | None = None
 

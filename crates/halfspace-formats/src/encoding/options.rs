@@ -30,8 +30,10 @@ pub struct TableOptions {
     pub missing_values: Vec<String>,
     /// The treatment of values that the encoding does not know.
     pub unknown: Unknown,
-    /// The byte between fields. `None` lets the first line decide.
+    /// The byte between fields, where a blank stands for any number of blanks. `None` lets the first line decide.
     pub delimiter: Option<u8>,
+    /// The first byte of a line that is no row.
+    pub comment: Option<u8>,
     /// The decimal mark. `None` means a point, and a number with a comma is refused.
     pub decimal: Option<DecimalMark>,
     /// The sheet of a workbook, by name or by number from 1, where hidden sheets count. `None` means the first

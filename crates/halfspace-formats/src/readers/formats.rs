@@ -90,6 +90,7 @@ const FORMATS: &[FormatEntry] = &[
                 FormatOption::HEADER,
                 FormatOption::BIT_ORDER,
                 FormatOption::DELIMITER,
+                FormatOption::COMMENT,
                 FormatOption::SHEET,
             ],
             &FormatOption::COLUMNS,
@@ -148,6 +149,7 @@ const FORMATS: &[FormatEntry] = &[
             &[
                 FormatOption::HEADER,
                 FormatOption::DELIMITER,
+                FormatOption::COMMENT,
                 FormatOption::SHEET,
                 FormatOption::POSITIVE,
                 FormatOption::VOCABULARY,
@@ -170,6 +172,7 @@ const FORMATS: &[FormatEntry] = &[
         lacks: &[&[
             FormatOption::BIT_ORDER,
             FormatOption::DELIMITER,
+            FormatOption::COMMENT,
             FormatOption::FIRST_INDEX,
         ]],
         labels: None,

@@ -22,6 +22,7 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::encoding::options::Numbers;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
+use crate::option_text::DELIMITERS;
 use crate::options::{Options, ParseLimits};
 use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
@@ -55,6 +56,8 @@ pub struct Previewed {
     pub rows: Vec<Vec<String>>,
     /// Whether the first row of the table holds names. Null if the data are no table.
     pub header: Option<bool>,
+    /// What stands between the fields, in the spelling of the option `delimiter`. Null if the data are no CSV.
+    pub delimiter: Option<&'static str>,
     /// Number of columns in the table. Null if the data are no table.
     pub column_count: Option<u64>,
     /// Number of rows of the table that were read. Rows that were left out count too. Null if the data are no table.
@@ -104,6 +107,7 @@ pub enum ColumnRole {
 /// The content so far.
 #[derive(Default)]
 struct Seen {
+    delimiter: Option<&'static str>,
     table: Option<SeenTable>,
     labels: Option<LabelNames>,
     refused: Option<FormatError>,
@@ -201,6 +205,13 @@ impl Preview {
         });
     }
 
+    /// Notes the byte between the fields.
+    pub(crate) fn delimited_by(&self, byte: u8) {
+        let mut known = DELIMITERS.iter();
+        let spelling = known.find(|(_, own)| *own == byte);
+        self.seen().delimiter = spelling.map(|(spelling, _)| *spelling);
+    }
+
     /// Declares the values of a column, whether they occur or not.
     pub(crate) fn declare<'v>(&self, at: usize, values: impl Iterator<Item = &'v [u8]>) {
         if let Some(column) = self.seen().column(at) {
@@ -290,7 +301,12 @@ impl Preview {
         &self,
         parsed: Option<&mut Parsed<ParsedRows>>,
     ) -> Result<Previewed, FormatError> {
-        let Seen { table, labels, .. } = std::mem::take(&mut *self.seen());
+        let Seen {
+            delimiter,
+            table,
+            labels,
+            ..
+        } = std::mem::take(&mut *self.seen());
         let label_values = labels.map(|labels| labels.counts());
         let shown = match (table, parsed) {
             (Some(table), _) => table.described(),
@@ -298,6 +314,7 @@ impl Preview {
             (None, None) => Previewed::default(),
         };
         Ok(Previewed {
+            delimiter,
             label_values,
             ..shown
         })
@@ -322,6 +339,7 @@ impl SeenTable {
                 .map(|column| shown(column.name.as_bytes()))
                 .collect(),
             header: Some(self.has_header),
+            delimiter: None,
             column_count: Some(self.column_count as u64),
             row_count: Some(self.row_count),
             columns: Some(columns),

@@ -528,3 +528,57 @@ fn tab_separated_values_are_csv_with_tabs() {
     let semicolons = "y;a\n1;p,q,r\n0;s\n";
     assert_eq!(read(Format::Tsv, semicolons, Some(b';')), expected);
 }
+
+/// Any number of blanks stands between two fields, and none before the first or behind the last.
+#[test]
+fn blanks_separate_fields() {
+    let expected = read_table("a,b,label\n1,2.5,x\n3,-4,y\n", &Options::default());
+    for body in [
+        "a b label\n1 2.5 x\n3 -4 y\n",
+        "  a  b   label \n 1   2.5  x\n3 \t -4\ty  \n",
+        "a b \"label\"\n\"1\"   2.5 x\n3 -4 \"y\"\n",
+    ] {
+        assert_eq!(
+            read_table(body, &Options::default()).0.digest(),
+            expected.0.digest(),
+            "{body}"
+        );
+    }
+    let (quoted, _) = read_table("w label\n\"a b\" x\nc y\n", &Options::default());
+    assert_eq!(quoted.feature_names.unwrap(), ["w=a b", "w=c"]);
+    let mut options = Options::default();
+    let error = parse(
+        Format::Csv,
+        &b"a b label\n1   2.5 x\n 1 2.5  oops x\n"[..],
+        &options,
+    )
+    .unwrap_err();
+    assert_eq!(
+        error.place,
+        Some(Place::Line {
+            line: 3,
+            column: 14
+        }),
+        "{error}"
+    );
+    assert!(error.detail.contains("`delimiter=,`"), "{error}");
+    assert_eq!(options.set("delimiter", ","), Ok(true));
+    options.labels = Some(LabelsColumn::None);
+    let (one, _) = read_table("a text\nof words\nand more\n", &options);
+    assert_eq!(
+        one.feature_names.unwrap(),
+        ["a text=and more", "a text=of words"]
+    );
+}
+
+#[test]
+fn comments_are_no_rows() {
+    let mut options = Options::default();
+    assert_eq!(options.set("comment", "%"), Ok(true));
+    let body = "% made by hand, in 1990\na,b,label\n1,2,x\n%3,3,x\n3,4,y\n%";
+    let expected = read_table("a,b,label\n1,2,x\n3,4,y\n", &Options::default());
+    assert_eq!(read_table(body, &options).0.digest(), expected.0.digest());
+    for wrong in ["", "a", "##", "\"", "é"] {
+        assert!(options.set("comment", wrong).is_err(), "{wrong}");
+    }
+}

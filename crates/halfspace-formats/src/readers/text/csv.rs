@@ -1,6 +1,7 @@
-//! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons, tabs or bars.
+//! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons, tabs, bars or blanks.
 //!
-//! A line break inside quotes belongs to the field. Blanks around a field are ignored, and so are blank lines.
+//! A line break inside quotes belongs to the field. Blanks around a field are ignored, and so are blank lines and
+//! comments.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -23,6 +24,9 @@ use crate::tables::table_builder::TableBuilder;
 
 /// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
+
+/// The delimiter that stands for any number of blanks.
+const BLANKS: u8 = b' ';
 
 pub(crate) fn parse(
     reader: &mut dyn Read,
@@ -56,8 +60,13 @@ fn parse_delimited(
     let mut spool = Some(spool);
     let mut fields: Option<Fields> = None;
     let mut table: Option<(TableBuilder<'_>, usize)> = None;
+    let is_comment = |text: &[u8]| {
+        text.first()
+            .copied()
+            .is_some_and(|byte| options.table.comment == Some(byte))
+    };
     while let Some(line) = lines.next_line()? {
-        if line.text.trim_ascii().is_empty() {
+        if line.text.trim_ascii().is_empty() || is_comment(line.text) {
             lines.pass_empty_lines(u64::MAX);
             continue;
         }
@@ -82,10 +91,18 @@ fn parse_delimited(
                 options,
             )?);
         }
+        let fields = fields.get_or_insert_with(|| {
+            let delimiter = stated.unwrap_or_else(|| delimiter(&text));
+            if let Some(preview) = preview {
+                preview.delimited_by(delimiter);
+            }
+            Fields::new(delimiter)
+        });
+        if fields.are_between_blanks {
+            separate(text.to_mut());
+        }
         let placed =
             |(offset, fault): Misplaced| fault.placed(Some(place_in(&text, number, offset)));
-        let fields =
-            fields.get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(&text))));
         fields
             .split(&text, quoted, options.limits.n_max)
             .map_err(placed)?;
@@ -163,7 +180,8 @@ fn place_in(text: &[u8], first: u64, offset: usize) -> Place {
     }
 }
 
-/// The byte between fields: whichever of `,`, `;`, tab and `|` the first line has most often outside quotes.
+/// The byte between fields: whichever of `,`, `;`, tab and `|` the first line has most often outside quotes. A line
+/// without any of them has blanks between its words.
 fn delimiter(line: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
@@ -175,17 +193,36 @@ fn delimiter(line: &[u8]) -> u8 {
     }
     // If counts are equal, the first is taken.
     let [first, rest @ ..] = counts;
-    rest.into_iter()
-        .fold(
-            first,
-            |best, next| if next.1 > best.1 { next } else { best },
-        )
-        .0
+    let (found, count) = rest.into_iter().fold(
+        first,
+        |best, next| if next.1 > best.1 { next } else { best },
+    );
+    match count == 0 && line.trim_ascii().contains(&b' ') {
+        true => BLANKS,
+        false => found,
+    }
+}
+
+/// Puts a tab in place of the first blank behind each field, so that every byte keeps its place.
+fn separate(line: &mut [u8]) {
+    let (mut quoted, mut is_within) = (false, false);
+    let end = line.trim_ascii_end().len();
+    for byte in &mut line[..end] {
+        quoted ^= *byte == b'"';
+        if quoted || !matches!(byte, b' ' | b'\t') {
+            is_within = true;
+        } else {
+            *byte = if is_within { b'\t' } else { b' ' };
+            is_within = false;
+        }
+    }
 }
 
 /// The fields of one line. The buffers are reused.
 struct Fields {
     delimiter: u8,
+    /// Whether lines have any number of blanks between their fields, in place of which [`separate`] puts tabs.
+    are_between_blanks: bool,
     quoted: bool,
     reader: csv_core::Reader,
     /// Text of the fields if the line has quotes. Otherwise they are slices of the line.
@@ -198,9 +235,12 @@ struct Fields {
 }
 
 impl Fields {
-    fn new(delimiter: u8) -> Self {
+    fn new(stated: u8) -> Self {
+        let are_between_blanks = stated == BLANKS;
+        let delimiter = if are_between_blanks { b'\t' } else { stated };
         Self {
             delimiter,
+            are_between_blanks,
             quoted: false,
             reader: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
             unquoted: Vec::new(),
@@ -348,9 +388,15 @@ impl Fields {
             Some(surplus) => surplus.start,
             None => self.line.len(),
         };
+        let between = match self.are_between_blanks {
+            true => {
+                " If the fields do not stand between blanks, name the delimiter, as in `delimiter=,`."
+            }
+            false => "",
+        };
         let detail = format!(
             "The line has {found} columns, but the lines before it have {expected}; write a cell for each column, \
-                 perhaps an empty one."
+             perhaps an empty one.{between}"
         );
         Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
     }

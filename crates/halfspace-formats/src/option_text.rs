@@ -6,7 +6,7 @@
 use std::str::FromStr;
 
 use crate::cell::DecimalMark;
-use crate::encoding::options::{BINS_MAX, Numbers, Unknown};
+use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, Unknown};
 use crate::encoding::{KindName, Missing};
 use crate::options::BitOrder;
 use crate::options::{FirstIndex, Header, LabelsColumn, Options};
@@ -37,15 +37,6 @@ pub const OPTION_NAMES: [&str; 24] = [
     "lower_case",
     "occurrences",
     "conjunctions",
-];
-
-/// The spellings of the bytes between the fields of CSV.
-pub(crate) const DELIMITERS: [(&str, u8); 5] = [
-    (",", b','),
-    (";", b';'),
-    ("|", b'|'),
-    ("tab", b'\t'),
-    ("blank", b' '),
 ];
 
 impl Options {

@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, header};
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use halfspace_core::memory::{self, ComputingTime, Grant, NoMemory};
-use halfspace_formats::{self, ContentCoding, FormatError};
+use halfspace_formats::{self, ContentCoding, Format, FormatError};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -85,6 +85,14 @@ pub enum Content {
 }
 
 impl Content {
+    /// What a body of this format may be, or a body that is no data. Packed bits may begin like a compressed file.
+    pub fn of(format: Option<Format>) -> Self {
+        match format {
+            Some(Format::Octets) => Self::Bytes,
+            _ => Self::File,
+        }
+    }
+
     fn coding(self, begin: &[u8]) -> ContentCoding {
         match self {
             Self::Bytes => ContentCoding::Identity,

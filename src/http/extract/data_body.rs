@@ -162,7 +162,7 @@ impl DataBody {
             io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
             Ok(parsed)
         };
-        let how = (effort, content_of(Some(self.format)));
+        let how = (effort, Content::of(Some(self.format)));
         body::read(app, &self.parts, self.body, &self.limits, how, parse).await
     }
 }
@@ -181,19 +181,6 @@ pub async fn read_json<T: DeserializeOwned + Send + 'static>(
         Ok(json::from_reader::<T>(reader, &limits)?)
     });
     read.await
-}
-
-/// What a body of this format may be. Packed bits may begin like a compressed file.
-fn content_of(format: Option<Format>) -> Content {
-    match format {
-        Some(Format::Octets) => Content::Bytes,
-        _ => Content::File,
-    }
-}
-
-/// What a body with these headers may be.
-pub fn content(headers: &HeaderMap) -> Content {
-    content_of(media_type(headers))
 }
 
 fn given(headers: &HeaderMap) -> Option<&str> {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
-use halfspace_formats::FormatError;
+use halfspace_formats::{Format, FormatError};
 use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 
@@ -22,8 +22,7 @@ use crate::records::{KeyClaim, KeyRecord, Owner};
 use crate::storage::StoreError;
 
 use crate::http::app_state::App;
-use crate::http::extract::body::{self, Effort};
-use crate::http::extract::data_body;
+use crate::http::extract::body::{self, Content, Effort};
 use crate::http::problem::{Code, IDEMPOTENCY_KEY, Problem};
 
 /// The header `true` on answers to retries.
@@ -116,7 +115,9 @@ async fn digest_body(app: &App, request: Request, digest: RequestDigest) -> Resu
     let (parts, body) = request.into_parts();
     // The highest body limit of all requests that take a key.
     let limits = app.limits.of_datasets();
-    let how = (Effort::AsItsBytes, data_body::content(&parts.headers));
+    let media_type = parts.headers.get(header::CONTENT_TYPE);
+    let format = media_type.and_then(|own| Format::from_media_type(own.to_str().ok()?));
+    let how = (Effort::AsItsBytes, Content::of(format));
     let read = body::read(app, &parts, body, &limits, how, move |reader| {
         let read = io::copy(&mut digest.over(reader), &mut io::sink());
         Ok(read.map(|_| ()).map_err(FormatError::from)?)

@@ -45,6 +45,22 @@ pub struct TableOptions {
     pub encoding: Option<Arc<TableEncoding>>,
 }
 
+/// The spellings of the bytes between the fields of CSV, where a blank stands for any number of blanks.
+pub(crate) const DELIMITERS: [(&str, u8); 5] = [
+    (",", b','),
+    (";", b';'),
+    ("|", b'|'),
+    ("tab", b'\t'),
+    ("blank", b' '),
+];
+
+impl TableOptions {
+    /// Whether a line is no row.
+    pub(crate) fn is_comment(&self, line: &[u8]) -> bool {
+        self.comment.is_some() && line.first().copied() == self.comment
+    }
+}
+
 /// The coding of number columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {

@@ -60,13 +60,8 @@ fn parse_delimited(
     let mut spool = Some(spool);
     let mut fields: Option<Fields> = None;
     let mut table: Option<(TableBuilder<'_>, usize)> = None;
-    let is_comment = |text: &[u8]| {
-        text.first()
-            .copied()
-            .is_some_and(|byte| options.table.comment == Some(byte))
-    };
     while let Some(line) = lines.next_line()? {
-        if line.text.trim_ascii().is_empty() || is_comment(line.text) {
+        if line.text.trim_ascii().is_empty() || options.table.is_comment(line.text) {
             lines.pass_empty_lines(u64::MAX);
             continue;
         }
@@ -76,7 +71,7 @@ fn parse_delimited(
             column: 1,
         };
         if let (Some((table, _)), Some(fields)) = (&mut table, &fields)
-            && table.bare_line(line.text, fields.delimiter, |_| true, start.clone())?
+            && table.bare_line(line.text, fields.delimiter, |_| true, start)?
         {
             continue;
         }
@@ -91,13 +86,7 @@ fn parse_delimited(
                 options,
             )?);
         }
-        let fields = fields.get_or_insert_with(|| {
-            let delimiter = stated.unwrap_or_else(|| delimiter(&text));
-            if let Some(preview) = preview {
-                preview.delimited_by(delimiter);
-            }
-            Fields::new(delimiter)
-        });
+        let fields = fields.get_or_insert_with(|| Fields::of(&text, stated, preview));
         if fields.are_between_blanks {
             separate(text.to_mut());
         }
@@ -109,14 +98,9 @@ fn parse_delimited(
         let (table, columns) = match &mut table {
             Some(table) => table,
             none => {
-                let columns = fields.len();
-                let names = header::names(columns, |at| Cell::Text(fields.get(at)), options)
-                    .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
-                let is_header = names.is_some();
                 let spool = spool.take().flatten();
-                let begun =
-                    TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
-                let begun = none.insert((begun, columns));
+                let (begun, is_header) = begin(fields, options, number, spool, preview)?;
+                let begun = none.insert((begun, fields.len()));
                 if is_header {
                     continue;
                 }
@@ -134,6 +118,27 @@ fn parse_delimited(
             Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
         }
     }
+}
+
+/// Starts the table with its first record, which begins at this line. Returns whether the record has the names of the
+/// columns.
+fn begin<'o>(
+    fields: &Fields,
+    options: &'o Options,
+    line: u64,
+    spool: Option<Spool>,
+    preview: Option<&'o Preview>,
+) -> Result<(TableBuilder<'o>, bool), FormatError> {
+    let columns = fields.len();
+    let names = header::names(columns, |at| Cell::Text(fields.get(at)), options);
+    let names = names.map_err(|(at, fault)| {
+        let place = place_in(&fields.line, line, fields.start(at));
+        fault.placed(Some(place))
+    })?;
+    let is_header = names.is_some();
+    let start = Place::Line { line, column: 1 };
+    let table = TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
+    Ok((table, is_header))
 }
 
 /// Whether a quote is open at the end of a text.
@@ -235,6 +240,15 @@ struct Fields {
 }
 
 impl Fields {
+    /// The fields of records like the first one, unless the request states what stands between them.
+    fn of(first: &[u8], stated: Option<u8>, preview: Option<&Preview>) -> Self {
+        let delimiter = stated.unwrap_or_else(|| delimiter(first));
+        if let Some(preview) = preview {
+            preview.delimited_by(delimiter);
+        }
+        Self::new(delimiter)
+    }
+
     fn new(stated: u8) -> Self {
         let are_between_blanks = stated == BLANKS;
         let delimiter = if are_between_blanks { b'\t' } else { stated };

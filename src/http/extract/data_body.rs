@@ -81,10 +81,12 @@ impl DataBody {
         Self::new(app, request)
     }
 
-    /// Bound on the work of reading the body.
+    /// Bound on the work of reading the body under these options, which are settled. A table in JSON may state others
+    /// beside its rows, so no JSON is read on the spot.
     pub fn effort(&self, options: &Options) -> Effort {
         let work = ExamplesWork::reading(self.format, options.n, options);
-        match self.format.is_dense() && work.words_a_byte == 0 {
+        let is_told = self.format.is_dense() && self.format != Format::Json;
+        match is_told && work.words_a_byte == 0 {
             true => Effort::AsItsBytes,
             false => Effort::Bounded(work),
         }

@@ -87,7 +87,7 @@ async fn made(
 ) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
     let (mut job, data) = read_query(body.parts.uri.query(), entry, &body.limits)?;
-    let (format, effort) = (body.format, body.effort(&data.options));
+    let format = body.format;
     job.memory = RequestMemory::of(&body.parts);
     let mut options = data.resolve(&app, &owner).await?;
     if let Some((_, model)) = job.task.model() {
@@ -95,6 +95,8 @@ async fn made(
     } else if let Some(rule) = stated_rule(&job.task, &TaskPlace::in_query(None))? {
         options.label_rule = rule;
     }
+    // A model or an encoding may say what texts become.
+    let effort = body.effort(&options);
     let read = body.read(&app, effort, move |reader| {
         let form = halfspace_formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);

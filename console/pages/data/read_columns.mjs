@@ -5,6 +5,7 @@ import { number } from "../../view/numbers.mjs";
 import { Panel, Select, counted } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
 import { Rows } from "../../view/rows.mjs";
+import { wholeColumns } from "../../view/whole_columns.mjs";
 import { featuresText, valuesText } from "./stored_columns.mjs";
 import { kindsQuery, statedKinds } from "./table_options.mjs";
 
@@ -19,7 +20,7 @@ export function referenceTo(reading, column) {
 /** @param {{reading: FileReading, query: URLSearchParams}} props */
 export function ReadColumns({ reading, query }) {
   const columns = reading.columns ?? [];
-  const encoded = new Map((reading.table?.columns ?? []).map((column) => [column.index, column]));
+  const encoded = new Map(wholeColumns(reading.table?.columns ?? []).map((column) => [column.index, column]));
   const ignored = new Map((reading.table?.ignored ?? []).map((column) => [column.index, column.why]));
   const stated = statedKinds(query);
   const cut = (reading.column_count ?? 0) - columns.length;
@@ -43,7 +44,7 @@ export function ReadColumns({ reading, query }) {
 }
 
 /** @type {Record<string, string>} */
-const MEANINGS = { boolean: "boolean: one bit", nominal: "nominal: one bit per value", number: "number", thermometer: "number", text: "text: its words are names", ignored: "ignored" };
+const MEANINGS = { boolean: "boolean: one bit", nominal: "nominal: one bit per value", number: "number", thermometer: "number", date: "date: its parts are numbers", text: "text: its words are names", ignored: "ignored" };
 
 /** @param {{reading: FileReading, column: ReadColumn, stated: ReturnType<typeof statedKinds>}} props */
 function Use({ reading, column, stated }) {

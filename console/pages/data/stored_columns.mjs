@@ -5,15 +5,16 @@ import { labelText } from "../../view/balance.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
 import { Rows } from "../../view/rows.mjs";
+import { wholeColumns } from "../../view/whole_columns.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
-/** @typedef {Schemas["ColumnEncoding"]} ColumnEncoding */
+/** @typedef {import("../../view/whole_columns.mjs").WholeColumn} ColumnEncoding */
 
 const VALUES_SHOWN = 12;
 
 /** The values or thresholds of a column in one line. @param {Partial<ColumnEncoding>} column */
 export function valuesText(column) {
-  const all = column.thresholds?.map((threshold) => `≥ ${number(threshold, 6)}`) ?? column.values ?? [];
+  const all = column.parts ?? column.thresholds?.map((threshold) => `≥ ${number(threshold, 6)}`) ?? column.values ?? [];
   const shown = all.slice(0, VALUES_SHOWN).join(", ");
   return all.length > VALUES_SHOWN ? `${shown} and ${number(all.length - VALUES_SHOWN)} more` : shown || "–";
 }
@@ -40,7 +41,7 @@ export function StoredColumns({ table }) {
   const labelRow = label && { name: label.column, index: label.index, use: "label",
     why: labelText(label) };
   const rows = [
-    ...table.columns.map((column) => ({ ...column, use: column.kind, ...(column.missing && { use: `${column.kind}, with missing cells` }) })),
+    ...wholeColumns(table.columns).map((column) => ({ ...column, use: column.kind, ...(column.missing && { use: `${column.kind}, with missing cells` }) })),
     ...table.ignored.map((found) => ({ name: found.column, index: found.index, use: "ignored", why: found.why })),
     ...(labelRow ? [labelRow] : []),
   ].sort((one, other) => one.index - other.index);

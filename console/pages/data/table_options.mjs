@@ -6,8 +6,8 @@
 import { TEXT } from "./settings.mjs";
 
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
-const COMMON = ["labels", "positive", "assume"];
-const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown", ...TEXT];
+const COMMON = ["labels", "positive", "threshold", "assume"];
+const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "dates", "encoding", "unknown", ...TEXT];
 
 /**
  * The parameters that the request carries.
@@ -38,7 +38,7 @@ function unquoted(entry) {
   return entry.startsWith('"') ? entry.slice(1, entry.lastIndexOf('"')).replaceAll('""', '"') : entry;
 }
 
-/** @typedef {"boolean"|"nominal"|"number"|"text"|"ignored"} Kind */
+/** @typedef {"boolean"|"nominal"|"number"|"date"|"text"|"ignored"} Kind */
 
 /**
  * The kinds that the request states, by the name of the column.

@@ -8,6 +8,7 @@ import { href } from "../../view/place.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
 import { classesOf, labelText } from "../../view/balance.mjs";
+import { wholeColumns } from "../../view/whole_columns.mjs";
 import { ExplanationPanel } from "./explanation.mjs";
 import { deleting, getting, kindName, titleOf } from "./words.mjs";
 
@@ -58,8 +59,9 @@ function plain(value) {
 
 /** @param {{table: Schemas["TableEncoding"]}} props */
 function Encoding({ table }) {
-  const shown = table.columns.slice(0, COLUMNS_MAX);
-  const cut = table.columns.length > shown.length ? `The first ${number(shown.length)} of ${number(table.columns.length)} columns. The exported file has all.`
+  const columns = wholeColumns(table.columns);
+  const shown = columns.slice(0, COLUMNS_MAX);
+  const cut = columns.length > shown.length ? `The first ${number(shown.length)} of ${number(columns.length)} columns. The exported file has all.`
     : "The columns of the training table. Raw rows with these columns can be predicted.";
   const label = table.label;
   return html`<${Panel} title="Encoding">
@@ -76,9 +78,9 @@ function Encoding({ table }) {
   <//>`;
 }
 
-/** @param {Schemas["ColumnEncoding"]} column */
+/** @param {import("../../view/whole_columns.mjs").WholeColumn} column */
 function valuesOf(column) {
-  const texts = column.values ?? column.thresholds?.map((threshold) => `≥ ${number(threshold)}`) ?? [];
+  const texts = column.parts ?? column.values ?? column.thresholds?.map((threshold) => `≥ ${number(threshold)}`) ?? [];
   const all = column.missing ? [...texts, "(missing)"] : texts;
   return all.length === 0 ? "the number itself" : firstOf(all, VALUES_MAX);
 }

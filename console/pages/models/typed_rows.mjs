@@ -11,12 +11,13 @@ import { setQuery } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
+import { wholeColumns } from "../../view/whole_columns.mjs";
 import { Answer } from "./answer.mjs";
 import { Why } from "./why.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Model} Model */
-/** @typedef {Schemas["ColumnEncoding"]} Column */
+/** @typedef {import("../../view/whole_columns.mjs").WholeColumn} Column */
 /** @typedef {Record<string, string|null>} Row  The text of each column; null for a missing cell. */
 
 /** Rows of the form. More rows belong in a file. */
@@ -33,7 +34,7 @@ const MISSING = "\u0000missing";
 /** @param {{model: Model, table: Schemas["TableEncoding"], query: URLSearchParams}} props */
 export function TypedRows({ model, table, query }) {
   const [long, setLong] = useState(/** @type {Row[]|null} */ (null));
-  const { columns } = table;
+  const columns = wholeColumns(table.columns);
   const rows = long ?? rowsIn(query, columns);
   const set = (/** @type {Row[]} */ next) => {
     const changed = JSON.stringify(next.map((row) => changesOf(row, columns)));
@@ -113,6 +114,7 @@ function isNumeric(column) {
 function hintOf(column) {
   const thresholds = column.thresholds ?? [];
   if (column.kind === "nominal") return `One of ${number(column.values?.length ?? 0)} values of the training table.`;
+  if (column.kind === "date") return `A date such as 2024-12-31${column.parts?.includes("hour") ? " 18:30" : ""}. The model reads its ${column.parts?.join(", ")}.`;
   if (thresholds.length === 0) return null;
   const shown = thresholds.slice(0, 6).map((threshold) => number(threshold)).join(", ");
   return `Thresholds: ${shown}${thresholds.length > 6 ? ` and ${number(thresholds.length - 6)} more` : ""}.`;
@@ -129,6 +131,7 @@ function firstOf(column) {
   // A name that an example lacks is a missing cell.
   if (column.kind === "names") return null;
   if (column.kind === "nominal" || column.kind === "boolean") return values[0] ?? "";
+  if (column.kind === "date") return "2024-12-31";
   return String(thresholds[Math.floor(thresholds.length / 2)] ?? 0);
 }
 

@@ -3,10 +3,19 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::numbers::{NumberFault, is_respelled, parse_number};
+use crate::dates;
+use crate::numbers::{DecimalMark, NumberFault, is_respelled, number, parse_number};
+use crate::written_number::WrittenNumber;
 
 /// Spellings of a missing cell, beside an empty one.
-pub const MISSING: [&[u8]; 6] = [b"?", b"NA", b"NaN", b"nan", b"null", b"NULL"];
+pub const MISSING: [&str; 6] = ["?", "NA", "NaN", "nan", "null", "NULL"];
+
+/// Further spellings of a missing cell in a column of numbers. Among words they are words, because `None` or `-` may be
+/// an answer like any other. These are the words that pandas reads as missing, and two signs from public tables.
+pub const MISSING_AMONG_NUMBERS: [&str; 15] = [
+    "-", ".", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "None", "-nan", "-NaN", "1.#IND",
+    "1.#QNAN", "-1.#IND", "-1.#QNAN",
+];
 
 /// A cell as a reader finds it. Its texts are `T`, which is bytes or their range in the text of a row.
 ///
@@ -20,7 +29,8 @@ pub(crate) enum Cell<T> {
     /// A finite number, and its spelling unless this is the shortest one.
     Number(f64, Option<T>),
     Boolean(bool, T),
-    Date,
+    /// A date with its [seconds](crate::dates).
+    Date(f64),
     /// A value that a table cannot hold. The reason continues a sentence about the column.
     Refused(T),
 }
@@ -42,7 +52,8 @@ impl<'a> Cell<&'a [u8]> {
             Self::Text(text) => Content::of(text, decimal),
             Self::Number(value, _) => Content::Number(*value),
             Self::Boolean(value, _) => Content::Flag(Family::TrueFalse, *value),
-            Self::Missing | Self::Date | Self::Refused(_) => Content::Missing,
+            Self::Date(seconds) => Content::Written(WrittenNumber::of_date(*seconds)),
+            Self::Missing | Self::Refused(_) => Content::Missing,
         }
     }
 
@@ -54,7 +65,8 @@ impl<'a> Cell<&'a [u8]> {
                 Cow::Borrowed(text)
             }
             Self::Number(value, None) => value.to_string().into_bytes().into(),
-            Self::Missing | Self::Date | Self::Refused(_) => Cow::Borrowed(b""),
+            Self::Date(seconds) => dates::written(*seconds).into_bytes().into(),
+            Self::Missing | Self::Refused(_) => Cow::Borrowed(b""),
         }
     }
 
@@ -62,8 +74,8 @@ impl<'a> Cell<&'a [u8]> {
     pub(crate) fn is_missing(&self) -> bool {
         match self {
             Self::Text(text) => is_missing(text),
-            Self::Number(..) | Self::Boolean(..) => false,
-            Self::Missing | Self::Date | Self::Refused(_) => true,
+            Self::Number(..) | Self::Boolean(..) | Self::Date(_) => false,
+            Self::Missing | Self::Refused(_) => true,
         }
     }
 
@@ -95,7 +107,6 @@ impl<'a> Cell<&'a [u8]> {
     #[inline]
     pub(crate) fn refusal(&self) -> Option<Cow<'a, str>> {
         match self {
-            Self::Date => Some("has a date, which needs the format of a number or of text".into()),
             Self::Refused(reason) => Some(str::from_utf8(reason).unwrap_or("has no text").into()),
             _ => None,
         }
@@ -111,7 +122,7 @@ impl Cell<Range<usize>> {
             Self::Text(range) => Cell::Text(text(range)),
             Self::Number(value, spelling) => Cell::Number(*value, spelling.as_ref().map(text)),
             Self::Boolean(value, range) => Cell::Boolean(*value, text(range)),
-            Self::Date => Cell::Date,
+            Self::Date(seconds) => Cell::Date(*seconds),
             Self::Refused(range) => Cell::Refused(text(range)),
         }
     }
@@ -126,6 +137,10 @@ pub enum Content {
     Number(f64),
     /// A truth value in a spelling family.
     Flag(Family, bool),
+    /// A number that is written in a way of its own, and means a number if its whole column is written so.
+    Written(WrittenNumber),
+    /// One of the words of [`MISSING_AMONG_NUMBERS`].
+    MissingAmongNumbers,
     /// Any other text.
     Text,
 }
@@ -171,21 +186,14 @@ impl Family {
     }
 }
 
-/// The character before the fraction of a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DecimalMark {
-    /// `1.5`
-    #[default]
-    Point,
-    /// `1,5`
-    Comma,
-}
-
 impl Content {
     /// Reads the spelling of a trimmed cell.
     pub fn of(text: &[u8], decimal: DecimalMark) -> Self {
         if is_missing(text) {
             return Self::Missing;
+        }
+        if is_missing_number(text) {
+            return Self::MissingAmongNumbers;
         }
         match number(text, decimal) {
             Ok(number) => return Self::Number(number),
@@ -198,33 +206,26 @@ impl Content {
             let [no, yes] = family.words();
             (is(no) || is(yes)).then(|| Self::Flag(*family, is(yes)))
         });
-        flag.unwrap_or(Self::Text)
+        let written = || WrittenNumber::of(text, decimal).map(Self::Written);
+        flag.or_else(written).unwrap_or(Self::Text)
     }
 }
 
 /// Whether a trimmed cell is missing.
 pub(crate) fn is_missing(text: &[u8]) -> bool {
-    text.is_empty() || MISSING.contains(&text)
+    text.is_empty() || MISSING.iter().any(|word| word.as_bytes() == text)
+}
+
+/// Whether a trimmed cell of a column of numbers is missing, beside the usual ones.
+pub(crate) fn is_missing_number(text: &[u8]) -> bool {
+    MISSING_AMONG_NUMBERS
+        .iter()
+        .any(|word| word.as_bytes() == text)
 }
 
 /// Whether a number may be a code such as 007. Its spelling must be kept while the kind of the column is open.
 pub(crate) fn is_code(text: &[u8]) -> bool {
     matches!(text, [b'0', b'0'..=b'9', ..])
-}
-
-/// Reads a number with this decimal mark.
-pub(crate) fn number(text: &[u8], decimal: DecimalMark) -> Result<f64, NumberFault> {
-    match decimal {
-        DecimalMark::Comma if text.contains(&b'.') => Err(NumberFault::NotANumber),
-        DecimalMark::Comma if text.contains(&b',') => {
-            let pointed: Vec<u8> = text
-                .iter()
-                .map(|&byte| if byte == b',' { b'.' } else { byte })
-                .collect();
-            parse_number(&pointed)
-        }
-        _ => parse_number(text),
-    }
 }
 
 #[cfg(test)]
@@ -280,7 +281,6 @@ mod tests {
 
     #[test]
     fn cells_without_a_value_have_a_reason() {
-        assert!(Cell::Date.refusal().unwrap().starts_with("has a date"));
         assert_eq!(
             Cell::Refused(b"has an error".as_slice()).refusal().unwrap(),
             "has an error"

@@ -10,9 +10,9 @@ use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_f
 use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Content as Cell, DecimalMark};
+use crate::cell::Content as Cell;
 use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::numbers::{EXACT_MAX, exact_decimal};
+use crate::numbers::{DecimalMark, EXACT_MAX, exact_decimal, parse_number, shortest};
 
 /// The names of classes, in the order of their codes. There is only one while a session of open classes knows no other.
 /// Of two classes, the first has the label -1 and the second the label +1. In JSON the names are a list, whose first
@@ -81,6 +81,21 @@ impl Classes {
             first: negative,
             others: vec![positive],
         }
+    }
+
+    /// The numbers below a threshold and the others. The names of the classes tell how to read a number.
+    pub(crate) fn of_threshold(threshold: f64) -> Self {
+        let threshold = shortest(threshold);
+        Self::new(
+            Some(format!("<{threshold}")),
+            format!("{AT_LEAST}{threshold}"),
+        )
+    }
+
+    /// The number from which on labels are of the second class, if the classes are those of a threshold.
+    fn threshold(&self) -> Option<f64> {
+        let threshold = threshold_of(self.others.first()?)?;
+        (*self == Self::of_threshold(threshold)).then_some(threshold)
     }
 
     /// Several classes with the names of these labels, spelled as the labels of data are: without blanks around them,
@@ -247,7 +262,10 @@ impl Classes {
     /// # Errors
     /// A label that the classes do not have.
     pub(crate) fn read(&self, label: &[u8]) -> Result<u32, Fault> {
-        let (spelling, _) = canonical(label);
+        let (spelling, content) = canonical(label);
+        if let (Some(threshold), Cell::Number(number)) = (self.threshold(), content) {
+            return Ok(u32::from(number >= threshold));
+        }
         let is =
             |name: Option<&str>| name.is_some_and(|name| canonical(name.as_bytes()).0 == spelling);
         let sign = match &*spelling {
@@ -275,6 +293,12 @@ impl Classes {
                 "{shown} could mean the label +1 or a value other than {positive}; write {positive} for +1, and any \
                  other word or -1 for the rest."
             ),
+            Some(_) if self.threshold().is_some() => {
+                format!(
+                    "{shown} is not a number, and the classes are {}.",
+                    self.listed()
+                )
+            }
             Some(_) => format!(
                 "{shown} is not a label; the labels are {}. Correct the label, leave the example out, or train on \
                  examples of all classes. {NEW_CLASSES}",
@@ -331,6 +355,14 @@ impl Classes {
         let names = self.others.iter();
         names.map(|name| canonical(name.as_bytes()).0).collect()
     }
+}
+
+/// What the name of the class of large numbers begins with.
+const AT_LEAST: &str = ">=";
+
+/// The number from which on labels are of this class.
+pub(crate) fn threshold_of(name: &str) -> Option<f64> {
+    parse_number(name.strip_prefix(AT_LEAST)?.as_bytes()).ok()
 }
 
 /// Who learns a label that is not known.

@@ -42,6 +42,7 @@ mod building;
 mod cell;
 mod classes;
 mod content_coding;
+mod dates;
 mod encoding;
 mod error;
 mod extent;
@@ -54,24 +55,27 @@ mod stored;
 mod tables;
 mod texts;
 mod vocabulary;
+mod written_number;
 
 pub use building::label_names::{CLASSES_MAX, LabelCount, classes_alone};
 pub use building::parsed::Parsed;
 pub use building::parsed_rows::ParsedRows;
 pub use building::sparse_builder::NAMES_WITHOUT_VALUES;
 pub use building::store_pass::{Stored, storing_bytes};
-pub use cell::{Content, DecimalMark, Family, MISSING};
+pub use cell::{Content, Family, MISSING, MISSING_AMONG_NUMBERS};
 pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
+pub use dates::{DateOrder, DatePart};
 pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
 pub use encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
-    NamedCells, StatedColumn, StatedLabel, TableEncoding,
+    NamedCells, StatedColumn, StatedLabel, TableEncoding, Written,
 };
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
+pub use numbers::DecimalMark;
 pub use option_text::{OPTION_NAMES, name_list};
 pub use options::{
     BitOrder, FirstIndex, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans,
@@ -102,6 +106,7 @@ pub use stored::stored_examples::{Buffers, StoredExamples};
 pub use tables::preview::{ColumnRole, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed};
 pub use texts::{EXAMPLE_NAMES_MAX, Extraction, Lengths, Occurrences, TextVersion};
 pub use vocabulary::{NAME_BYTES_MAX, Renumbering, Vocabulary};
+pub use written_number::WrittenNumber;
 
 #[cfg(test)]
 mod tests;

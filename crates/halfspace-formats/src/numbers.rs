@@ -10,6 +10,16 @@ use crate::error::{Fault, FormatErrorKind, excerpt};
 /// Doubles represent all integers up to this magnitude.
 pub(crate) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
 
+/// The character before the fraction of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DecimalMark {
+    /// `1.5`
+    #[default]
+    Point,
+    /// `1,5`
+    Comma,
+}
+
 /// Reason why a text is not a finite number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberFault {
@@ -47,6 +57,21 @@ pub(crate) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
         // The parser also accepts the words for infinity and not-a-number.
         Ok(_) => Err(NumberFault::NotFinite),
         Err(_) => Err(NumberFault::NotANumber),
+    }
+}
+
+/// Reads a number with this decimal mark.
+pub(crate) fn number(text: &[u8], decimal: DecimalMark) -> Result<f64, NumberFault> {
+    match decimal {
+        DecimalMark::Comma if text.contains(&b'.') => Err(NumberFault::NotANumber),
+        DecimalMark::Comma if text.contains(&b',') => {
+            let pointed: Vec<u8> = text
+                .iter()
+                .map(|&byte| if byte == b',' { b'.' } else { byte })
+                .collect();
+            parse_number(&pointed)
+        }
+        _ => parse_number(text),
     }
 }
 

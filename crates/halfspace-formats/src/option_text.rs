@@ -5,16 +5,19 @@
 
 use std::str::FromStr;
 
-use crate::cell::DecimalMark;
+use crate::classes::{Classes, threshold_of};
+use crate::dates::DateOrder;
 use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, Unknown};
 use crate::encoding::{KindName, Missing};
+use crate::numbers::{DecimalMark, parse_number};
 use crate::options::BitOrder;
 use crate::options::{FirstIndex, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 24] = [
+pub const OPTION_NAMES: [&str; 26] = [
     "labels",
     "positive",
+    "threshold",
     "ignore",
     "kinds",
     "numbers",
@@ -25,6 +28,7 @@ pub const OPTION_NAMES: [&str; 24] = [
     "delimiter",
     "comment",
     "decimal",
+    "dates",
     "sheet",
     "header",
     "bit_order",
@@ -48,7 +52,18 @@ impl Options {
         let table = &mut self.table;
         match name {
             "labels" => self.labels = Some(LabelsColumn::of(text)),
-            "positive" => table.positive = Some(text.to_owned()),
+            "positive" | "threshold" => {
+                let positive = match name {
+                    "threshold" => Classes::of_threshold(finite(text)?).positive().to_owned(),
+                    _ => text.to_owned(),
+                };
+                let is_threshold = |text: &str| threshold_of(text).is_some();
+                let before = table.positive.as_deref().map(is_threshold);
+                if before.is_some_and(|before| before != is_threshold(&positive)) {
+                    return Err("`positive` and `threshold` contradict each other".to_owned());
+                }
+                table.positive = Some(positive);
+            }
             "ignore" => table.ignore = name_list(text)?,
             "kinds" => self.set_kinds(kinds(text)?),
             "numbers" => {
@@ -90,6 +105,10 @@ impl Options {
             "decimal" => {
                 let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
                 table.decimal = Some(one_of(text, marks)?);
+            }
+            "dates" => {
+                let orders = [("dmy", DateOrder::Dmy), ("mdy", DateOrder::Mdy)];
+                table.dates = Some(one_of(text, orders)?);
             }
             "sheet" => table.sheet = Some(text.to_owned()),
             "header" => {
@@ -160,6 +179,10 @@ fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "not a whole number".to_owned())
 }
 
+fn finite(text: &str) -> Result<f64, String> {
+    parse_number(text.as_bytes()).map_err(|_| format!("`{text}` is not a finite number"))
+}
+
 /// Splits a list at its commas. A name that contains a comma must be quoted, as in CSV.
 ///
 /// # Errors
@@ -195,6 +218,7 @@ fn kinds(text: &str) -> Result<Vec<(String, KindName)>, String> {
                 ("boolean", KindName::Boolean),
                 ("nominal", KindName::Nominal),
                 ("number", KindName::Number),
+                ("date", KindName::Date),
                 ("text", KindName::Text),
                 ("ignored", KindName::Ignored),
             ],
@@ -248,7 +272,7 @@ mod tests {
             ])
         );
         assert_eq!(kinds("age"), Err("`age` is not column:kind".to_owned()));
-        let expected = "`words` is not one of boolean, nominal, number, text, ignored";
+        let expected = "`words` is not one of boolean, nominal, number, date, text, ignored";
         assert_eq!(kinds("age:words"), Err(expected.to_owned()));
     }
 

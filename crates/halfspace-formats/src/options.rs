@@ -348,6 +348,11 @@ impl FormatOption {
         lack: "has none",
         is_stated: |options| options.table.positive.is_some() && !options.ignores_labels(),
     };
+    /// In another spelling, it says which labels are positive.
+    pub(crate) const THRESHOLD: Self = Self {
+        name: "threshold",
+        ..Self::POSITIVE
+    };
     pub(crate) const BIT_ORDER: Self = Self {
         name: "bit_order",
         of: "octets",
@@ -397,7 +402,7 @@ impl FormatOption {
         is_stated: |options| options.n.is_some(),
     };
     /// The options about columns.
-    pub(crate) const COLUMNS: [Self; 8] = [
+    pub(crate) const COLUMNS: [Self; 9] = [
         Self::of_columns("ignore", |options| !options.table.ignore.is_empty()),
         Self::of_columns("kinds", |options| !options.table.kinds.is_empty()),
         Self::of_columns("numbers", |options| options.table.numbers != Numbers::Real),
@@ -410,6 +415,7 @@ impl FormatOption {
             options.table.unknown != Unknown::Refuse
         }),
         Self::of_columns("decimal", |options| options.table.decimal.is_some()),
+        Self::of_columns("dates", |options| options.table.dates.is_some()),
     ];
     /// The options that rows of objects refuse.
     pub(crate) const NOT_OF_OBJECTS: [Self; 6] = [
@@ -453,7 +459,13 @@ impl FormatOption {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Self::NOT_OF_OBJECTS
             .into_iter()
-            .chain([Self::LABELS, Self::POSITIVE, Self::N, Self::VOCABULARY])
+            .chain([
+                Self::LABELS,
+                Self::POSITIVE,
+                Self::THRESHOLD,
+                Self::N,
+                Self::VOCABULARY,
+            ])
             .chain(Self::COLUMNS)
             .chain(Self::EXTRACTION)
     }

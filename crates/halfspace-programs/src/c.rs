@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::computation::{Cells, Computation, Input, Rows, Word};
 use super::scores::Scores;
 use super::sink::{Sink, Stop, section};
+use halfspace_formats::MISSING_AMONG_NUMBERS;
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.c");
@@ -59,6 +60,13 @@ fn table(computation: &Computation, sink: &mut Sink) -> Result<(), Stop> {
         sink,
         "static const double REST = {rest:?}, MINUS_ONE = {minus_one:?};"
     )?;
+    let words = computation.missing_words();
+    for (name, words) in [
+        ("MISSING", &words[..]),
+        ("MISSING_AMONG_NUMBERS", &MISSING_AMONG_NUMBERS),
+    ] {
+        texts(name, words, sink)?;
+    }
     for (at, input) in computation.inputs().enumerate() {
         lists(at, &input, sink)?;
     }
@@ -67,6 +75,15 @@ fn table(computation: &Computation, sink: &mut Sink) -> Result<(), Stop> {
         column(at, &input, sink)?;
     }
     Ok(sink.write_str("};\n\n")?)
+}
+
+/// Writes a list of texts, which ends with a null pointer.
+fn texts(name: &str, texts: &[impl AsRef<str>], sink: &mut Sink) -> Result<(), Stop> {
+    write!(sink, "static const char *const {name}[] = {{")?;
+    for own in texts {
+        write!(sink, "{}, ", text(own.as_ref())?)?;
+    }
+    Ok(sink.write_str("0};\n")?)
 }
 
 /// Writes the words, the values or the thresholds of a column.
@@ -82,11 +99,7 @@ fn lists(at: usize, input: &Input, sink: &mut Sink) -> Result<(), Stop> {
             }
         }
         Cells::Values(own) => {
-            write!(sink, "static const char *const VALUES_{at}[] = {{")?;
-            for value in *own {
-                write!(sink, "{}, ", text(value)?)?;
-            }
-            sink.write_str("0};\n")?;
+            texts(&format!("VALUES_{at}"), own, sink)?;
         }
         Cells::Number => {}
         Cells::Thresholds(own) => {
@@ -125,10 +138,11 @@ fn column(at: usize, input: &Input, sink: &mut Sink) -> Result<(), Stop> {
     let count = input.features().len();
     writeln!(
         sink,
-        "    {{{}, {}, {}, {missing}, '{kind}', {count}, {values}, {thresholds}, {off}, {on}, {zero:?}}},",
+        "    {{{}, {}, {}, {missing}, {}, '{kind}', {count}, {values}, {thresholds}, {off}, {on}, {zero:?}}},",
         text(&input.name)?,
         input.place,
-        input.first
+        input.first,
+        u8::from(input.is_of_numbers)
     )?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use num_bigint::{BigInt, BigUint};
 use super::scores::{Scores, Sum, Support, scores};
 use super::sink::{NUMBER_BYTES_MIN, SOURCE_BYTES_MAX, Stop, too_long};
 use halfspace_formats::{ColumnEncoding, ColumnKind, TableEncoding, Vocabulary};
-use halfspace_formats::{Content, DecimalMark};
+use halfspace_formats::{Content, DecimalMark, MISSING, MISSING_AMONG_NUMBERS};
 
 /// A column takes at least this many bytes in every language.
 const COLUMN_BYTES_MIN: usize = 64;
@@ -76,6 +76,8 @@ pub(super) struct Input<'a> {
     pub(super) cells: Cells<'a>,
     /// The feature that stands for a missing cell.
     pub(super) missing: Option<usize>,
+    /// Whether the cells are numbers, so that further words mean a missing cell.
+    pub(super) is_of_numbers: bool,
 }
 
 /// The meaning of the cells of a column.
@@ -137,6 +139,15 @@ impl<'a> Computation<'a> {
         {
             return Err(too_long().into());
         }
+        if let Rows::Table(table) = rows
+            && let Some(date) = table.columns.iter().find(|column| column.part.is_some())
+        {
+            return Err(format!(
+                "the column {:?} holds dates, and a program reads none",
+                date.name
+            )
+            .into());
+        }
         let columns = match rows {
             Rows::Numbers(_) | Rows::Names(_) => inputs,
             Rows::Table(table) => {
@@ -193,6 +204,7 @@ impl<'a> Computation<'a> {
             first: at,
             cells: numbers(self.hypothesis),
             missing: None,
+            is_of_numbers: true,
         };
         (0..self.input_count()).map(move |at| match self.rows {
             Rows::Table(table) => self.of_column(&table.columns[at], keeps_signs),
@@ -225,7 +237,28 @@ impl<'a> Computation<'a> {
                 ColumnKind::Names { .. } => Cells::Values(&[]),
             },
             missing: column.missing.then(|| column.features[1] as usize - 1),
+            is_of_numbers: column.is_of_numbers(),
         }
+    }
+
+    /// The words that mean a missing cell in every column, beside an empty cell.
+    pub(super) fn missing_words(&self) -> Vec<&'a str> {
+        let declared = match self.rows {
+            Rows::Table(table) => &table.missing.words[..],
+            Rows::Numbers(_) | Rows::Names(_) => &[],
+        };
+        MISSING
+            .into_iter()
+            .chain(declared.iter().map(String::as_str))
+            .collect()
+    }
+
+    /// The words that mean a missing cell in a column.
+    pub(super) fn missing_words_of(&self, input: &Input) -> Vec<&'a str> {
+        let further = MISSING_AMONG_NUMBERS
+            .into_iter()
+            .filter(|_| input.is_of_numbers);
+        self.missing_words().into_iter().chain(further).collect()
     }
 
     /// The number of scores.
@@ -359,6 +392,8 @@ fn word(text: &str) -> Word<'_> {
     match Content::of(text.as_bytes(), DecimalMark::Point) {
         Content::Number(number) => Word::Number(number),
         Content::Flag(..) => Word::AnyCase(text.to_lowercase()),
-        Content::Missing | Content::Text => Word::Exact(text),
+        Content::Missing | Content::MissingAmongNumbers | Content::Written(_) | Content::Text => {
+            Word::Exact(text)
+        }
     }
 }

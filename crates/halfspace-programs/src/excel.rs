@@ -10,7 +10,6 @@ use num_bigint::{BigInt, BigUint};
 use super::computation::{Cells, Computation, Input, Rows, Word};
 use super::scores::{KernelScores, Scores, Support};
 use super::sink::{Sink, Stop};
-use halfspace_formats::MISSING;
 
 /// The longest formula, and the longest text in a formula, in characters.
 const FORMULA_CHARACTERS_MAX: usize = 8_192;
@@ -82,11 +81,8 @@ fn score(computation: &Computation, member: usize, sink: &mut Sink) -> Result<()
             sink.write_str(&whole(&own[member].constant)?)?;
             for input in computation.inputs() {
                 sink.write_char('+')?;
-                choice(
-                    &input,
-                    &|feature| own[member].weights[feature].clone(),
-                    sink,
-                )?;
+                let weight = |feature: usize| own[member].weights[feature].clone();
+                choice(&input, &computation.missing_words_of(&input), &weight, sink)?;
                 check_length(sink)?;
             }
             Ok(())
@@ -120,7 +116,8 @@ fn of_kernel(
         for input in computation.inputs() {
             if input.features().chain(input.missing).any(is_own) {
                 sink.write_char('+')?;
-                choice(&input, &|feature| u8::from(is_own(feature)).into(), sink)?;
+                let is_one = |feature| u8::from(is_own(feature)).into();
+                choice(&input, &computation.missing_words_of(&input), &is_one, sink)?;
                 check_length(sink)?;
             }
         }
@@ -158,18 +155,27 @@ fn of_kernel(
 
 /// Writes a formula for the sum of the values of the features of a cell that are 1. A cell without features is an
 /// error.
-fn choice(input: &Input, value: &dyn Fn(usize) -> BigInt, sink: &mut Sink) -> Result<(), Stop> {
+fn choice(
+    input: &Input,
+    missing_words: &[&str],
+    value: &dyn Fn(usize) -> BigInt,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
     let cell = format!("{}2", column(input.place));
-    let missing = match input.missing {
-        Some(missing) => whole(&value(missing))?,
-        None => "NA()".to_owned(),
+    // Without a feature of its own, a missing cell is an error like any other unknown text.
+    let end = match input.missing {
+        Some(missing) => {
+            let missing = whole(&value(missing))?;
+            let words = missing_words.iter().map(|word| text(word));
+            let words = words.collect::<Result<Vec<_>, _>>()?.join(",");
+            write!(
+                sink,
+                "IF(SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{words}}})),{missing},"
+            )?;
+            ")"
+        }
+        None => "",
     };
-    let words = MISSING.map(|word| format!("\"{}\"", String::from_utf8_lossy(word)));
-    let words = words.join(",");
-    write!(
-        sink,
-        "IF(SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{words}}})),{missing},"
-    )?;
     match &input.cells {
         Cells::Values(values) => {
             let mut is = format!("EXACT({cell}&\"\",{{");
@@ -216,7 +222,7 @@ fn choice(input: &Input, value: &dyn Fn(usize) -> BigInt, sink: &mut Sink) -> Re
             return Err(detail.to_owned().into());
         }
     }
-    Ok(sink.write_char(')')?)
+    Ok(sink.write_str(end)?)
 }
 
 /// A condition on a cell.

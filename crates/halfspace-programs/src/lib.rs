@@ -17,8 +17,8 @@
 //! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into
 //! a sink of at most [`SOURCE_BYTES_MAX`] bytes and columns are described one at a time.
 //!
-//! A model of a table with further texts for missing cells (the option `missing_values`) has no program in any
-//! language. A formula of Excel has a fixed number of cells, so it reads no names.
+//! A model that reads dates has no program in any language, and programs read numbers that are written in the plain
+//! way. A formula of Excel has a fixed number of cells, so it reads no names.
 //!
 //! If the service refuses a value, the program gives no label for it. In Python, C or Rust it ends with an error, SQL
 //! gives NULL, and Excel gives #N/A.
@@ -171,15 +171,6 @@ impl Program<'_> {
     /// # Errors
     /// The limit of the language that the hypothesis exceeds, or a lack of memory.
     pub fn source(&self, language: Language) -> Result<String, NoProgram> {
-        if let Rows::Table(table) = self.rows
-            && let Some(word) = table.missing.words.first()
-        {
-            let limit = format!(
-                "the model reads {word:?} as a missing cell, which programs do not; train it on data without such \
-                 cells and without `missing_values`"
-            );
-            return Err(Inexact { language, limit }.into());
-        }
         let write = language.entry().4;
         let source = Sink::filled(|sink| {
             let known;

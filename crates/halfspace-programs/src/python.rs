@@ -8,6 +8,7 @@ use serde_json::json;
 use super::computation::{Cells, Computation, Input, Rows, Word};
 use super::scores::{Scores, Support};
 use super::sink::{Sink, Stop, section};
+use halfspace_formats::MISSING_AMONG_NUMBERS;
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.py");
@@ -49,6 +50,12 @@ fn columns(computation: &Computation, sink: &mut Sink) -> fmt::Result {
     }
     sink.write_str("]\n")?;
     writeln!(sink, "HAS_NAMES = {}", truth(computation.has_names))?;
+    writeln!(sink, "MISSING = {}", json!(computation.missing_words()))?;
+    writeln!(
+        sink,
+        "MISSING_AMONG_NUMBERS = {}",
+        json!(MISSING_AMONG_NUMBERS)
+    )?;
     writeln!(sink, "FILE_COLUMNS = {}", computation.columns)?;
     writeln!(sink, "REST = {}", json!(computation.rest as i64))?;
     writeln!(sink, "MINUS_ONE = {}", json!(computation.minus_one as i64))
@@ -60,8 +67,10 @@ fn column(input: &Input, rest: f64, sink: &mut Sink) -> fmt::Result {
     let missing = missing.map_or("None".to_owned(), |missing| missing.to_string());
     write!(
         sink,
-        "{{\"name\": {name}, \"place\": {}, \"first\": {}, \"missing\": {missing}, ",
-        input.place, input.first
+        "{{\"name\": {name}, \"place\": {}, \"first\": {}, \"missing\": {missing}, \"of_numbers\": {}, ",
+        input.place,
+        input.first,
+        truth(input.is_of_numbers)
     )?;
     match &input.cells {
         Cells::Flag { off, on, off_value } => {

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::computation::{Cells, Computation, Rows, Word};
 use super::scores::Scores;
 use super::sink::{Sink, Stop, section};
+use halfspace_formats::MISSING_AMONG_NUMBERS;
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.rs.txt");
@@ -43,15 +44,24 @@ fn table(computation: &Computation, sink: &mut Sink) -> fmt::Result {
     writeln!(sink, "const FILE_COLUMNS: usize = {};", computation.columns)?;
     writeln!(sink, "const REST: f64 = {:?};", computation.rest)?;
     writeln!(sink, "const MINUS_ONE: f64 = {:?};", computation.minus_one)?;
-    writeln!(sink, "const HAS_NAMES: bool = {};\n", computation.has_names)?;
+    writeln!(sink, "const HAS_NAMES: bool = {};", computation.has_names)?;
+    writeln!(
+        sink,
+        "const MISSING: &[&str] = &{:?};",
+        computation.missing_words()
+    )?;
+    writeln!(
+        sink,
+        "const MISSING_AMONG_NUMBERS: &[&str] = &{MISSING_AMONG_NUMBERS:?};\n"
+    )?;
     sink.write_str(
         "/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n",
     )?;
     for input in computation.inputs() {
         write!(
             sink,
-            "    Column {{ name: {:?}, place: {}, first: {}, missing: {:?}, cells: ",
-            input.name, input.place, input.first, input.missing
+            "    Column {{ name: {:?}, place: {}, first: {}, missing: {:?}, is_of_numbers: {}, cells: ",
+            input.name, input.place, input.first, input.missing, input.is_of_numbers
         )?;
         cells(&input.cells, sink)?;
         sink.write_str(" },\n")?;

@@ -15,7 +15,6 @@ use super::dialects::{self, Dialect, name};
 use super::scores::{KernelScores, Scores, Support};
 use super::sink::{Sink, Stop};
 use super::sql_names;
-use halfspace_formats::MISSING;
 
 /// The most features of a kernel, each of which is a column of a subquery.
 const KERNEL_FEATURES_MAX: usize = 1_000;
@@ -147,7 +146,7 @@ fn codes(computation: &Computation, dialect: &Dialect, sink: &mut Sink) -> Resul
     for (at, input) in computation.inputs().enumerate() {
         sink.write_str(if at == 0 { "SELECT" } else { "," })?;
         sink.write_str("\n      ")?;
-        code(&input, dialect, sink)?;
+        code(&input, &computation.missing_words_of(&input), dialect, sink)?;
         write!(sink, " AS c{at}")?;
     }
     Ok(sink.write_str(ONCE)?)
@@ -261,10 +260,16 @@ fn similarity(
 }
 
 /// Writes an expression for the code of a cell.
-fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
+fn code(
+    input: &Input,
+    missing_words: &[&str],
+    dialect: &Dialect,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
     let cell = format!("\"rows\".{}", name(&input.name)?);
     let missing = input.missing.map_or("NULL", |_| "-1");
-    let words = MISSING.map(|word| format!("'{}'", String::from_utf8_lossy(word)));
+    let words = missing_words.iter().map(|word| (dialect.literal)(word));
+    let words = words.collect::<Result<Vec<_>, _>>()?;
     if let Cells::Values(values) = &input.cells {
         write!(
             sink,

@@ -231,7 +231,9 @@ fn complete_parameters(operation: &mut Value) {
                 json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab", "blank"]})
             }
             Some("comment") => json!({"type": "string", "minLength": 1, "maxLength": 1}),
+            Some("threshold") => json!({"type": "number"}),
             Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
+            Some("dates") => json!({"type": "string", "enum": ["dmy", "mdy"]}),
             Some("confidence" | "error") => json!({"type": "number",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             // Clients would send a default, and samples without the parameter refuse it.

@@ -28,11 +28,14 @@ pub struct DataParameters {
     /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
     /// value already. A value that no label has is refused, and so is the parameter beside labels that are bits.
     positive: Option<String>,
+    /// Makes two classes of labels that are numbers: those from this number on mean +1, and those below it -1. A model
+    /// keeps the threshold in the names of its classes.
+    threshold: Option<String>,
     /// Columns of a table that are no features, separated by commas. `first..last` means all from one to another. A
     /// name with a comma stands in quotes.
     ignore: Option<String>,
-    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number`, `text` or
-    /// `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from
+    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number`, `date`,
+    /// `text` or `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from
     /// one to another and `*` for all columns; later pairs change single ones.
     kinds: Option<String>,
     /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.
@@ -52,8 +55,11 @@ pub struct DataParameters {
     delimiter: Option<String>,
     /// Punctuation mark with which a line of CSV begins that is no row, such as `#` or `%`. By default there is none.
     comment: Option<String>,
-    /// Decimal mark of CSV: `.` (the default) or `,`.
+    /// Decimal mark of the texts of a table: `.` (the default) or `,`. The other one may stand between thousands.
     decimal: Option<String>,
+    /// Order of dates whose year comes last: `dmy` for 31/12/2024, `mdy` for 12/31/2024. Dates such as 2024-12-31 need
+    /// no option, and others are refused without one.
+    dates: Option<String>,
     /// Sheet of a workbook, by name or by number.
     sheet: Option<String>,
     /// Whether the first row of CSV holds names: `auto` (the default), `true` or `false`.

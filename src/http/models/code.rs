@@ -68,7 +68,7 @@ impl From<LanguageName> for Language {
 ///
 /// The program reads raw rows and gives exactly the predictions of the service:
 ///
-/// - Python: every model, unless a table of it was read with `missing_values`, which no language states
+/// - Python: every model, unless a table of it had dates, which no language reads
 /// - PostgreSQL: weights and conjunction kernels in whole numbers
 /// - C, Rust, SQLite: the same, if the absolute sum fits into 64 bits
 /// - Excel: the same, if the absolute sum is below 2^47 (2^39 with more than two classes, which are at most 255)

@@ -33,6 +33,8 @@ const PACKAGES: [(&str, &[&str]); 3] = [
         &[
             "error",
             "numbers",
+            "dates",
+            "written_number",
             "cell",
             "classes",
             "vocabulary",

@@ -11,7 +11,7 @@ use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::Serialize;
 
 use crate::cell::{Content, Family};
-use crate::classes::{Classes, LabelRule, Recoding, bad_label, canonical};
+use crate::classes::{Classes, LabelRule, Recoding, bad_label, canonical, threshold_of};
 use crate::encoding::LabelEncoding;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, name};
 use crate::numbers::parse_number;
@@ -146,9 +146,10 @@ impl LabelNames {
                     "classes=open makes each value of the labels a class; leave `positive` out.";
                 return Err(Fault::new(FormatErrorKind::TableOption, detail));
             }
-            (LabelRule::New | LabelRule::Later, Some(positive)) => {
-                Meaning::Stated(stated(positive)?)
-            }
+            (LabelRule::New | LabelRule::Later, Some(positive)) => match threshold_of(positive) {
+                Some(threshold) => Meaning::Known(Classes::of_threshold(threshold)),
+                None => Meaning::Stated(stated(positive)?),
+            },
             (LabelRule::New | LabelRule::Later, None) => open(),
         };
         Ok(Some(Self::with(meaning)))
@@ -452,10 +453,12 @@ impl LabelNames {
             if !are_names {
                 let detail = format!(
                     "The labels hold {} numbers: {}. Whole numbers are classes if there are at most \
-                     {WHOLE_CLASSES_MAX} of them and each occurs twice on average. To make two classes, send the label \
-                     1 from some number on and -1 below it, or say `positive={}` for one number against all others.",
+                     {WHOLE_CLASSES_MAX} of them and each occurs twice on average. To make two classes, say \
+                     `threshold={}` for the numbers from this one on against those below it, or `positive={}` for one \
+                     number against all others.",
                     numbers.len(),
                     self.counted(),
+                    self.middle(&numbers),
                     self.values[0].text
                 );
                 return Err(Fault::new(FormatErrorKind::TableOption, detail));
@@ -466,6 +469,24 @@ impl LabelNames {
             classes: Classes::of_names(names).expect("more than two values"),
             codes: None,
         })
+    }
+
+    /// A number that about half of the rows reach, and not all. The values are these numbers.
+    fn middle(&self, numbers: &[f64]) -> f64 {
+        let mut counted: Vec<(f64, u64)> = numbers
+            .iter()
+            .zip(&self.values)
+            .map(|(number, value)| (*number, value.rows))
+            .collect();
+        counted.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let all: u64 = counted.iter().map(|(_, rows)| rows).sum();
+        let mut below = 0;
+        let reached = counted.iter().position(|(_, rows)| {
+            below += rows;
+            2 * below >= all
+        });
+        let next = reached.unwrap_or(0) + 1;
+        counted[next.min(counted.len() - 1)].0
     }
 
     /// The code of +1 if the values tell it. `Some(None)` means that all labels are -1.

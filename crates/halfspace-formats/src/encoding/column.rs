@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, Content, DecimalMark, Family};
+use crate::cell::{Cell, Content, Family};
+use crate::dates::{DateOrder, DatePart};
 use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::numbers::DecimalMark;
+use crate::written_number::{Notation, Thousands, WrittenNumber};
 
 /// The spelling of a missing cell in the names of features.
 pub(crate) const MISSING_NAME: &str = "?";
@@ -26,6 +29,10 @@ pub struct ColumnEncoding {
     /// The first feature of the column and the feature after the last, from 0. Both are 0 for a column that gives
     /// names.
     pub features: [u32; 2],
+    /// The number that the dates of the column give here. A column of dates stands once for each of their parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub part: Option<DatePart>,
     /// The kind of the column and the values of its features.
     #[serde(flatten)]
     #[schema(value_type = ColumnKindShape)]
@@ -33,6 +40,41 @@ pub struct ColumnEncoding {
     /// Whether the last feature of the column stands for a missing cell.
     #[serde(default, skip_serializing_if = "is_false")]
     pub missing: bool,
+    /// How the table writes the numbers of the column, if this must be known to read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub written: Option<Written>,
+}
+
+/// How a table writes the numbers of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Written {
+    /// `45%` is 0.45. A text without the sign is refused, but a number in JSON or in a workbook is taken as it is.
+    Percent,
+    /// `1,234` is 1234.
+    Thousands,
+    /// `31/12/2024` is a date.
+    Dmy,
+    /// `12/31/2024` is a date.
+    Mdy,
+}
+
+impl Written {
+    pub(crate) fn of_dates(order: DateOrder) -> Self {
+        match order {
+            DateOrder::Dmy => Self::Dmy,
+            DateOrder::Mdy => Self::Mdy,
+        }
+    }
+
+    fn date_order(self) -> Option<DateOrder> {
+        match self {
+            Self::Dmy => Some(DateOrder::Dmy),
+            Self::Mdy => Some(DateOrder::Mdy),
+            Self::Percent | Self::Thousands => None,
+        }
+    }
 }
 
 /// A column with features, as a request states the column.
@@ -133,6 +175,8 @@ pub enum KindName {
     Nominal,
     /// Numbers.
     Number,
+    /// Dates, whose parts are numbers.
+    Date,
     /// Texts, whose words are names of an open vocabulary.
     Text,
     /// Not a feature.
@@ -157,6 +201,12 @@ pub(crate) enum NoFeatures {
     Unknown,
     /// The column holds numbers, and the cell does not.
     NotANumber,
+    /// Either the column or the cell has percentages, but not both.
+    Percent,
+    /// The column holds dates, and the cell does not.
+    NotADate,
+    /// The comma of the cell may stand before a fraction or between thousands.
+    Comma,
 }
 
 impl NoFeatures {
@@ -171,6 +221,18 @@ impl NoFeatures {
             Self::Unknown => format!(
                 "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` reads \
                  such values as 0, and a training with `kinds=` can read the column as another kind."
+            ),
+            Self::Percent => format!(
+                "The value {shown} of column {column} in row {row} and the numbers of the model's table are not both \
+                 percentages; write them alike, such as 45%, or send numbers such as 0.45 as JSON."
+            ),
+            Self::NotADate => format!(
+                "The value {shown} of column {column} in row {row} is no date such as 2024-12-31; write it so, say \
+                 `dates=dmy` or `dates=mdy`, or say `unknown=zero` to read such values as 0."
+            ),
+            Self::Comma => format!(
+                "The comma in the value {shown} of column {column} in row {row} may stand before a fraction or between \
+                 thousands; say `decimal=,` or `decimal=.`."
             ),
             Self::NotANumber => format!(
                 "The value {shown} of column {column} in row {row} is not a number; the column holds numbers, and \
@@ -216,7 +278,7 @@ impl NamedCells {
             KindName::Nominal => Some(Self::Nominal),
             KindName::Number => Some(Self::Number),
             KindName::Text => Some(Self::Text),
-            KindName::Ignored => None,
+            KindName::Date | KindName::Ignored => None,
         }
     }
 
@@ -245,7 +307,19 @@ impl NamedCells {
             Content::Missing => None,
             Content::Number(_) => Some(Self::Number),
             Content::Flag(Family::TrueFalse, _) => Some(Self::Boolean),
-            Content::Flag(..) | Content::Text => Some(Self::Nominal),
+            Content::Flag(..)
+            | Content::Written(_)
+            | Content::MissingAmongNumbers
+            | Content::Text => Some(Self::Nominal),
+        }
+    }
+
+    /// Whether a column can hold the cell.
+    pub(crate) fn holds(self, content: Content) -> bool {
+        match content {
+            Content::Missing => true,
+            Content::MissingAmongNumbers if self == Self::Number => true,
+            content => self.value(content).is_some(),
         }
     }
 
@@ -267,9 +341,21 @@ impl ColumnEncoding {
         self.features[1] - self.features[0] - u32::from(self.missing)
     }
 
-    /// The names of the features: `c`, `c=value`, `c>=threshold` and `c=?`. Names that nobody lists are not among them.
+    /// The kind, in the spelling that requests use.
+    pub(crate) fn kind_name(&self) -> KindName {
+        match self.part {
+            Some(_) => KindName::Date,
+            None => self.kind.name(),
+        }
+    }
+
+    /// The names of the features: `c`, `c=value`, `c>=threshold` and `c=?`, where c is `column.year` for the years of
+    /// dates. Names that nobody lists are not among them.
     pub fn feature_names(&self) -> Vec<String> {
-        let column = &self.name;
+        let part = self
+            .part
+            .map_or(String::new(), |part| format!(".{}", part.name()));
+        let column = &format!("{}{part}", self.name);
         let mut names: Vec<String> = match &self.kind {
             ColumnKind::Boolean { .. } | ColumnKind::Number => vec![column.clone()],
             ColumnKind::Nominal { values } => values
@@ -283,7 +369,7 @@ impl ColumnEncoding {
             ColumnKind::Names { .. } => Vec::new(),
         };
         if self.missing {
-            names.push(format!("{column}={MISSING_NAME}"));
+            names.push(format!("{}={MISSING_NAME}", self.name));
         }
         names
     }
@@ -298,7 +384,72 @@ impl ColumnEncoding {
         matches!(&self.kind, ColumnKind::Boolean { values } if values[0] == "-1")
     }
 
-    /// Returns the features of a cell with this content.
+    /// Whether the cells are numbers, so that further words mean a missing cell.
+    pub fn is_of_numbers(&self) -> bool {
+        match &self.kind {
+            ColumnKind::Number | ColumnKind::Thermometer { .. } => true,
+            ColumnKind::Boolean { values } => matches!(
+                Content::of(values[0].as_bytes(), DecimalMark::Point),
+                Content::Number(_)
+            ),
+            ColumnKind::Names { cells } => *cells == NamedCells::Number,
+            ColumnKind::Nominal { .. } => false,
+        }
+    }
+
+    /// What a cell of a later table means in this column. `decimal` and `order` are what the request states.
+    ///
+    /// # Errors
+    /// When the cell is written otherwise than those of the encoding's own table.
+    pub(crate) fn content(
+        &self,
+        cell: &Cell<&[u8]>,
+        decimal: Option<DecimalMark>,
+        order: Option<DateOrder>,
+    ) -> Result<Content, NoFeatures> {
+        let content = cell.content(decimal.unwrap_or_default());
+        if self.part.is_some() {
+            return self.date(content, cell, order);
+        }
+        let has_percents = self.written == Some(Written::Percent);
+        match content {
+            _ if !self.is_of_numbers() => Ok(content),
+            Content::Number(_) if has_percents && matches!(cell, Cell::Text(_)) => {
+                Err(NoFeatures::Percent)
+            }
+            Content::Written(written) => {
+                let is_doubtful = written.thousands == Thousands::Doubtful && decimal.is_none();
+                if (written.notation == Notation::Percent) != has_percents {
+                    return Err(NoFeatures::Percent);
+                }
+                match is_doubtful && self.written != Some(Written::Thousands) {
+                    true => Err(NoFeatures::Comma),
+                    false => Ok(Content::Number(written.value)),
+                }
+            }
+            content => Ok(content),
+        }
+    }
+
+    fn date(
+        &self,
+        content: Content,
+        cell: &Cell<&[u8]>,
+        order: Option<DateOrder>,
+    ) -> Result<Content, NoFeatures> {
+        let order = order.or(self.written.and_then(Written::date_order));
+        let ordered = || WrittenNumber::of_ordered_date(&cell.spelling(), order?);
+        let date = match content {
+            Content::Missing => return Ok(content),
+            Content::Written(date) if date.notation == Notation::Date => Some(date),
+            Content::Text => ordered(),
+            _ => None,
+        };
+        date.map(|date| Content::Number(date.value))
+            .ok_or(NoFeatures::NotADate)
+    }
+
+    /// Returns the features of a cell with this content. A date is the number of its seconds.
     ///
     /// # Errors
     /// The reason why the cell has none.
@@ -310,8 +461,11 @@ impl ColumnEncoding {
         let from = self.features[0];
         if content == Content::Missing {
             let at = from + self.values();
+            // Only the year says that a date is missing.
+            let is_further = self.part.is_some_and(|part| part != DatePart::Year);
             return match self.missing {
                 true => Ok(CellFeatures::Ones { from: at, count: 1 }),
+                false if is_further => Ok(CellFeatures::Ones { from, count: 0 }),
                 false => Err(NoFeatures::Missing),
             };
         }
@@ -349,6 +503,7 @@ impl ColumnEncoding {
     /// The features of a number in a column that is a number or a thermometer.
     pub(crate) fn encode_number(&self, number: f64) -> CellFeatures {
         let from = self.features[0];
+        let number = self.part.map_or(number, |part| part.of(number));
         match &self.kind {
             ColumnKind::Thermometer { thresholds } => {
                 let count = thresholds.partition_point(|&threshold| threshold <= number);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::classes::Classes;
+use crate::dates::DatePart;
 use crate::error::excerpt;
 use crate::numbers::parse_number;
 
@@ -20,7 +21,7 @@ use crate::texts::{Extraction, Occurrences};
 
 use column::NUMBER_BYTES;
 pub(crate) use column::{CellFeatures, NoFeatures};
-pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn};
+pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn, Written};
 
 /// The member of an example that holds a text, where no encoding names another.
 pub(crate) const TEXT: &str = "text";
@@ -138,8 +139,10 @@ impl TableEncoding {
                 name,
                 index,
                 features: [from, next],
+                part: None,
                 kind,
                 missing,
+                written: None,
             }
         });
         let encoding = Self {
@@ -176,8 +179,10 @@ impl TableEncoding {
             name: name.to_owned(),
             index,
             features: [0, 0],
+            part: None,
             kind: TEXT_COLUMN,
             missing: false,
+            written: None,
         });
         Self {
             label: None,
@@ -259,6 +264,13 @@ impl TableEncoding {
         has_names && self.columns.iter().all(is_named)
     }
 
+    /// The number of columns of the table that have features. Dates have several entries, of which the year is one.
+    pub fn column_count(&self) -> usize {
+        let is_first =
+            |column: &&ColumnEncoding| column.part.is_none_or(|part| part == DatePart::Year);
+        self.columns.iter().filter(is_first).count()
+    }
+
     /// The number of features. Names are not counted here.
     pub fn n(&self) -> usize {
         self.columns
@@ -278,6 +290,9 @@ impl TableEncoding {
     /// Whether each column is one feature that stands for its numbers. Rows of numbers have only one number for the
     /// bit 0, so -1 may be this number only if it is so in every column.
     pub(crate) fn is_plain(&self) -> bool {
+        if self.columns.iter().any(|column| column.part.is_some()) {
+            return false;
+        }
         let is_bit = |column: &ColumnEncoding, low: &str| match &column.kind {
             ColumnKind::Boolean { values } => *values == [low, "1"] && !column.missing,
             _ => false,
@@ -300,12 +315,16 @@ impl TableEncoding {
         let mut hash = Sha256::new();
         for ColumnEncoding {
             name,
+            part,
             kind,
             missing,
             ..
         } in &self.columns
         {
-            let column = serde_json::to_vec(&(name, kind, missing));
+            let column = match part {
+                None => serde_json::to_vec(&(name, kind, missing)),
+                Some(part) => serde_json::to_vec(&(name, part, kind, missing)),
+            };
             hash.update(column.expect("strings and finite numbers"));
         }
         if let Some(extraction) = &self.extraction {
@@ -341,7 +360,10 @@ impl TableEncoding {
             return other.columns.iter().all(is_alike);
         }
         let alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
-            own.name == other.name && own.kind == other.kind && own.missing == other.missing
+            own.name == other.name
+                && own.part == other.part
+                && own.kind == other.kind
+                && own.missing == other.missing
         };
         let is_coded_alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
             own.kind == other.kind || [&own.kind, &other.kind].contains(&&ColumnKind::Number)
@@ -416,8 +438,14 @@ impl TableEncoding {
             .map(|column| column.index)
             .chain(others)
             .collect();
-        let count = self.columns.len() + self.ignored.len() + usize::from(self.label.is_some());
+        let count = self.column_count() + self.ignored.len() + usize::from(self.label.is_some());
+        let parts: HashSet<_> = self
+            .columns
+            .iter()
+            .map(|column| (column.index, column.part))
+            .collect();
         if all.len() != count
+            || parts.len() != self.columns.len()
             || all
                 .iter()
                 .any(|&index| index == 0 || index as usize > count)

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{KindName, Missing, TableEncoding};
-use crate::cell::DecimalMark;
+use crate::dates::DateOrder;
+use crate::numbers::DecimalMark;
 
 /// The number of thresholds of a number column if the request states none.
 pub const BINS_DEFAULT: u32 = 8;
@@ -34,6 +35,8 @@ pub struct TableOptions {
     pub delimiter: Option<u8>,
     /// The first byte of a line that is no row.
     pub comment: Option<u8>,
+    /// The order of the numbers of dates that do not begin with the year. `None` refuses such dates.
+    pub dates: Option<DateOrder>,
     /// The decimal mark. `None` means a point, and a number with a comma is refused.
     pub decimal: Option<DecimalMark>,
     /// The sheet of a workbook, by name or by number from 1, where hidden sheets count. `None` means the first

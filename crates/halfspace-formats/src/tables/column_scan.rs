@@ -8,10 +8,15 @@ use std::collections::HashMap;
 
 use halfspace_core::memory;
 
-use crate::cell::{Cell, Content, DecimalMark, is_code, is_missing};
-use crate::encoding::KindName;
+use super::doubtful_texts::{ambiguous, doubtful_comma};
+use super::number_form::{NumberForm, is_number, is_time, is_word};
+use crate::cell::{Cell, Content, is_code};
+use crate::dates::DateOrder;
+use crate::encoding::options::TableOptions;
+use crate::encoding::{KindName, Written};
 use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
-use crate::numbers::{NumberFault, parse_number};
+use crate::numbers::DecimalMark;
+use crate::written_number::{Notation, Thousands, WrittenNumber};
 
 /// The largest number of values of a column that is kept as codes. A missing cell counts as a value.
 pub(crate) const VALUES_MAX: usize = 256;
@@ -46,6 +51,13 @@ pub(crate) enum KeptCell {
     Number(f64),
 }
 
+/// What the values of a column are once all of them are known.
+pub(crate) struct Settled {
+    /// The content of each value, in the order of the codes.
+    pub(crate) contents: Vec<Content>,
+    pub(crate) form: NumberForm,
+}
+
 /// The cells of a column so far.
 pub(crate) struct ColumnScan {
     /// The values in the order of their first rows. The index of a value is its code.
@@ -56,11 +68,15 @@ pub(crate) struct ColumnScan {
     empty_code: u16,
     /// Whether the later cells are kept as numbers.
     pub(crate) is_numbers: bool,
+    /// Whether it is decided what the values are, and how the numbers of a column of numbers are written.
+    is_settled: bool,
+    form: NumberForm,
     /// The number of missing cells that are not kept as a code, and the first row with one.
     missing_numbers: u64,
     missing_row: u64,
     kind: Option<KindName>,
     decimal: Option<DecimalMark>,
+    dates: Option<DateOrder>,
     /// Whether the table declares all values of the column.
     is_declared: bool,
     /// The number of cells that came as numbers, and whether any may have been spelled longer than necessary.
@@ -71,18 +87,21 @@ pub(crate) struct ColumnScan {
 }
 
 impl ColumnScan {
-    /// Starts a column of the kind and the decimal mark that the request states.
-    pub(crate) fn new(kind: Option<KindName>, decimal: Option<DecimalMark>) -> Self {
+    /// Starts a column of the stated kind, whose cells are written as the request says.
+    pub(crate) fn new(kind: Option<KindName>, options: &TableOptions) -> Self {
         Self {
             values: Vec::new(),
             codes: HashMap::new(),
             short_codes: Box::new([NO_CODE; VALUES_MAX]),
             empty_code: NO_CODE,
             is_numbers: false,
+            is_settled: false,
+            form: NumberForm::PLAIN,
             missing_numbers: 0,
             missing_row: 0,
             kind,
-            decimal,
+            decimal: options.decimal,
+            dates: options.dates,
             is_declared: false,
             plain_numbers: 0,
             is_respelled: false,
@@ -91,10 +110,10 @@ impl ColumnScan {
     }
 
     /// Starts a column that keeps ambiguous texts, to be judged at the end.
-    pub(crate) fn lenient(decimal: Option<DecimalMark>) -> Self {
+    pub(crate) fn lenient(options: &TableOptions) -> Self {
         Self {
             is_lenient: true,
-            ..Self::new(None, decimal)
+            ..Self::new(None, options)
         }
     }
 
@@ -186,17 +205,7 @@ impl ColumnScan {
             self.become_numbers(content)?;
         }
         if self.is_numbers {
-            return match content {
-                Content::Number(number) => Ok(KeptCell::Number(number)),
-                Content::Missing => {
-                    if self.missing_numbers == 0 && self.missing().1 == 0 {
-                        self.missing_row = row;
-                    }
-                    self.missing_numbers += 1;
-                    Ok(KeptCell::Number(f64::NAN))
-                }
-                Content::Flag(..) | Content::Text => Err(too_many(text)),
-            };
+            return self.push_number_cell(content, text, row);
         }
         let code = self.values.len() as u8;
         let wrong = |why: &str| {
@@ -227,6 +236,40 @@ impl ColumnScan {
         Ok(KeptCell::Code(code))
     }
 
+    /// Keeps a cell of a column of numbers.
+    fn push_number_cell(
+        &mut self,
+        content: Content,
+        text: &[u8],
+        row: u64,
+    ) -> Result<KeptCell, Fault> {
+        match content {
+            Content::Missing | Content::MissingAmongNumbers => {
+                if self.missing_numbers == 0 && self.missing().1 == 0 {
+                    self.missing_row = row;
+                }
+                self.missing_numbers += 1;
+                Ok(KeptCell::Number(f64::NAN))
+            }
+            Content::Number(number) if self.form.notation == Notation::Plain => {
+                Ok(KeptCell::Number(number))
+            }
+            Content::Written(written) if self.form.notation == written.notation => {
+                let is_doubtful =
+                    written.thousands == Thousands::Doubtful && self.decimal.is_none();
+                if is_doubtful && !self.form.has_thousands {
+                    return Err(doubtful_comma(text));
+                }
+                self.form.has_thousands |= written.thousands == Thousands::Marked;
+                self.form.has_time |= is_time(&content);
+                Ok(KeptCell::Number(written.value))
+            }
+            Content::Number(_) | Content::Written(_) | Content::Flag(..) | Content::Text => {
+                Err(too_many(text))
+            }
+        }
+    }
+
     /// Reads a cell under the stated kind and decimal mark.
     fn read(&self, cell: &Cell<&[u8]>) -> Result<Content, Fault> {
         let content = cell.content(self.decimal.unwrap_or_default());
@@ -239,18 +282,137 @@ impl ColumnScan {
         let Cell::Text(text) = cell else {
             return Ok(content);
         };
+        if let (Content::Text, Some(order)) = (content, self.dates)
+            && let Some(date) = WrittenNumber::of_ordered_date(text, order)
+        {
+            return Ok(Content::Written(date));
+        }
         match ambiguous(text, self.decimal) {
             Some(fault) if !self.is_lenient => Err(fault),
             _ => Ok(content),
         }
     }
 
+    /// What the values are if the request states this kind. In a column of numbers all cells must be written alike.
+    ///
+    /// # Errors
+    /// When a comma could stand before a fraction or between thousands, and no cell tells which.
+    pub(crate) fn settled(&self, stated: Option<KindName>) -> Result<Settled, Fault> {
+        let mut settled = Settled {
+            contents: self.values.iter().map(|value| value.content).collect(),
+            form: self.form,
+        };
+        if stated == Some(KindName::Nominal) || self.is_settled || self.is_declared {
+            return Ok(settled);
+        }
+        let forms = || settled.contents.iter().filter_map(NumberForm::of);
+        let has_thousands = forms().any(|form| form.has_thousands);
+        if !has_thousands && self.decimal.is_none() {
+            let is_doubtful = |value: &&ColumnValue| matches!(value.content, Content::Written(written) if written.thousands == Thousands::Doubtful);
+            if let Some(value) = self.values.iter().find(is_doubtful) {
+                return Err(doubtful_comma(value.text.as_bytes()));
+            }
+        }
+        let Some(NumberForm { notation, .. }) = forms().next() else {
+            return self.doubtful_dates().map_or(Ok(settled), Err);
+        };
+        let has_words = settled.contents.iter().any(is_word);
+        if has_words && !matches!(stated, Some(KindName::Number | KindName::Date)) {
+            return Ok(settled);
+        }
+        let of_other = |value: &&ColumnValue| {
+            NumberForm::of(&value.content).is_some_and(|form| form.notation != notation)
+        };
+        if let Some(other) = self.values.iter().find(of_other) {
+            return Err(self.two_notations(other));
+        }
+        settled.form = NumberForm {
+            notation,
+            has_thousands,
+            has_time: forms().any(|form| form.has_time),
+        };
+        for content in &mut settled.contents {
+            *content = match *content {
+                Content::Written(written) => Content::Number(written.value),
+                Content::MissingAmongNumbers => Content::Missing,
+                content => content,
+            };
+        }
+        Ok(settled)
+    }
+
+    /// The fault of a column whose numbers are written in several ways, of which `other` is not the first.
+    fn two_notations(&self, other: &ColumnValue) -> Fault {
+        let first = self.values.iter().find(|value| is_number(&value.content));
+        let first = first.unwrap_or(other);
+        let detail = format!(
+            "has numbers in two forms, {} in row {} and {} in row {}; write them alike, or give the column the kind \
+             nominal in `kinds=`",
+            excerpt(first.text.as_bytes()),
+            first.first_row,
+            excerpt(other.text.as_bytes()),
+            other.first_row
+        );
+        Fault::new(FormatErrorKind::TableOption, detail)
+    }
+
+    /// The fault of a column in which every text is a date, but nothing tells the day from the month.
+    fn doubtful_dates(&self) -> Option<Fault> {
+        let texts = || {
+            let texts = self.values.iter();
+            texts.filter(|value| value.content != Content::Missing)
+        };
+        let are_dates = |order| {
+            let is_date = |value: &ColumnValue| {
+                WrittenNumber::of_ordered_date(value.text.as_bytes(), order).is_some()
+            };
+            texts().all(is_date)
+        };
+        let first = texts().next().filter(|_| self.dates.is_none())?;
+        let is_one = are_dates(DateOrder::Dmy) || are_dates(DateOrder::Mdy);
+        is_one.then(|| {
+            let detail = format!(
+                "has the value {}, which may be a date; say `dates=dmy` if the day comes first, `dates=mdy` if the \
+                 month does, or give the column the kind nominal in `kinds=`",
+                excerpt(first.text.as_bytes())
+            );
+            Fault::new(FormatErrorKind::TableOption, detail)
+        })
+    }
+
+    /// Decides what the values are, after the last cell.
+    ///
+    /// # Errors
+    /// As for [`Self::settled`].
+    pub(crate) fn settle(&mut self) -> Result<(), Fault> {
+        let Settled { contents, form } = self.settled(self.kind)?;
+        for (value, content) in self.values.iter_mut().zip(contents) {
+            value.content = content;
+        }
+        self.form = form;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// How the numbers of the column are written, if later rows must know it.
+    pub(crate) fn written(&self) -> Option<Written> {
+        match (self.form.notation, self.dates) {
+            (Notation::Percent, _) => Some(Written::Percent),
+            (Notation::Date, order) => order.map(Written::of_dates),
+            _ => Some(Written::Thousands).filter(|_| self.form.has_thousands),
+        }
+    }
+
+    /// Whether no cell so far is a word, so that the column may hold numbers.
+    pub(crate) fn may_be_numbers(&self) -> bool {
+        self.kind != Some(KindName::Nominal)
+            && !self.values.iter().any(|value| is_word(&value.content))
+    }
+
     /// Whether the column has numbers and other texts, so that the numbers of cells matter.
     pub(crate) fn is_mixed(&self) -> bool {
         let has = |is: fn(&Content) -> bool| self.values.iter().any(|value| is(&value.content));
-        self.kind.is_none()
-            && has(|content| matches!(content, Content::Number(_)))
-            && has(|content| matches!(content, Content::Flag(..) | Content::Text))
+        self.kind.is_none() && has(is_number) && has(is_word)
     }
 
     /// Replaces the number of cells of each value by `count`, for the rows that did not come as numbers.
@@ -258,7 +420,7 @@ impl ColumnScan {
         let mut plain = self.plain_numbers;
         for (value, &count) in self.values.iter_mut().zip(count) {
             value.cells = count;
-            if matches!(value.content, Content::Number(_)) {
+            if is_number(&value.content) {
                 value.cells += std::mem::take(&mut plain);
             }
         }
@@ -270,12 +432,17 @@ impl ColumnScan {
         if !self.is_mixed() {
             return None;
         }
-        let is_number = |value: &&ColumnValue| matches!(value.content, Content::Number(_));
-        let is_word =
-            |value: &&ColumnValue| matches!(value.content, Content::Flag(..) | Content::Text);
         let cells = |values: &[&ColumnValue]| values.iter().map(|value| value.cells).sum::<u64>();
-        let numbers: Vec<_> = self.values.iter().filter(is_number).collect();
-        let words: Vec<_> = self.values.iter().filter(is_word).collect();
+        let numbers: Vec<_> = self
+            .values
+            .iter()
+            .filter(|value| is_number(&value.content))
+            .collect();
+        let words: Vec<_> = self
+            .values
+            .iter()
+            .filter(|value| is_word(&value.content))
+            .collect();
         let (number_cells, word_cells) = (cells(&numbers), cells(&words));
         let is_fraction = |value: &&ColumnValue| match value.content {
             Content::Number(number) => number.fract() != 0.0,
@@ -312,13 +479,19 @@ impl ColumnScan {
 
     /// Keeps later cells as numbers, because the column has too many values for codes.
     fn become_numbers(&mut self, next: Content) -> Result<(), Fault> {
-        let number = |content: &Content| matches!(content, Content::Number(_) | Content::Missing);
-        let words = self.values.iter().filter(|value| !number(&value.content));
+        let words = self.values.iter().filter(|value| is_word(&value.content));
         if let Some(word) = words.min_by_key(|value| value.first_row) {
-            return Err(too_many(word.text.as_bytes()));
+            let dates = self.doubtful_dates();
+            return Err(dates.unwrap_or_else(|| too_many(word.text.as_bytes())));
         }
-        if !number(&next) || self.kind == Some(KindName::Boolean) {
+        if is_word(&next) || self.kind == Some(KindName::Boolean) {
             return Err(too_many(b""));
+        }
+        self.settle()?;
+        let is_open =
+            |value: &&ColumnValue| !matches!(value.content, Content::Number(_) | Content::Missing);
+        if let Some(other) = self.values.iter().find(is_open) {
+            return Err(too_many(other.text.as_bytes()));
         }
         self.short_codes.fill(NO_CODE);
         self.empty_code = NO_CODE;
@@ -338,11 +511,14 @@ impl ColumnScan {
 
     /// The number of missing cells and the first row with one, or zeros.
     pub(crate) fn missing(&self) -> (u64, u64) {
-        let coded = self
-            .values
-            .iter()
-            .filter(|value| value.content == Content::Missing);
-        let (cells, row) = coded.fold((0, 0), |(cells, row), value| {
+        self.missing_of(self.values.iter().map(|value| value.content))
+    }
+
+    /// As [`Self::missing`], if the values are these.
+    pub(crate) fn missing_of(&self, contents: impl IntoIterator<Item = Content>) -> (u64, u64) {
+        let coded = self.values.iter().zip(contents);
+        let coded = coded.filter(|(_, content)| *content == Content::Missing);
+        let (cells, row) = coded.fold((0, 0), |(cells, row), (value, _)| {
             let first = if row == 0 {
                 value.first_row
             } else {
@@ -353,39 +529,6 @@ impl ColumnScan {
         let first = if row == 0 { self.missing_row } else { row };
         (cells + self.missing_numbers, first)
     }
-}
-
-/// The fault of a text that may have been meant as a number. `decimal` is the decimal mark that the request states.
-pub(crate) fn ambiguous(text: &[u8], decimal: Option<DecimalMark>) -> Option<Fault> {
-    let comma = || decimal_comma(text).filter(|_| decimal.is_none());
-    comma().or_else(|| not_finite(text))
-}
-
-/// The fault of a text that may be a number with a decimal comma, while the request names no decimal mark.
-fn decimal_comma(text: &[u8]) -> Option<Fault> {
-    let is_number =
-        text.contains(&b',') && matches!(Content::of(text, DecimalMark::Comma), Content::Number(_));
-    is_number.then(|| {
-        let detail = format!(
-            "has the value {}, which may be a number with a decimal comma; say `decimal=,`, or \
-             `decimal=.` if the value is text",
-            excerpt(text)
-        );
-        Fault::new(FormatErrorKind::TableOption, detail)
-    })
-}
-
-/// The fault of a text that is a number beyond the range of doubles, or a word for infinity.
-fn not_finite(text: &[u8]) -> Option<Fault> {
-    let is_one = !is_missing(text) && parse_number(text) == Err(NumberFault::NotFinite);
-    is_one.then(|| {
-        let detail = format!(
-            "has the value {}, which is no finite number; `kinds=` with the kind nominal reads it as a word, and \
-             `missing_values=` as a missing cell",
-            excerpt(text)
-        );
-        Fault::new(FormatErrorKind::BadValue, detail)
-    })
 }
 
 /// Makes the fault of a column that has more values than there are codes, not all of them numbers.

@@ -1,4 +1,4 @@
-//! The columns of a table: their names, their roles and the description of the finished table.
+//! The columns of a table: their names and their roles.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -9,9 +9,7 @@ use super::bare_line::LabelPlace;
 use super::unnamed::Unnamed;
 use crate::cell::Cell;
 use crate::encoding::options::{Numbers, TableOptions};
-use crate::encoding::{
-    ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, MissingCells, TableEncoding,
-};
+use crate::encoding::{ColumnEncoding, KindName, TableEncoding};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::options::LabelsColumn;
 
@@ -134,20 +132,19 @@ impl TableColumns {
             );
             return Err(Fault::new(FormatErrorKind::Schema, detail));
         }
-        let column = |(at, name): (usize, String)| TableColumn {
-            unnamed: Unnamed::of(at, count, has_header, &name),
-            name,
-            ignored: None,
-            kind: None,
+        let column = |(at, name): (usize, String)| {
+            Ok::<_, NoMemory>(TableColumn {
+                unnamed: Unnamed::of(at, count, has_header, &name),
+                name,
+                ignored: None,
+                kind: None,
+            })
         };
         let columns = match names {
-            Some(names) => {
-                let named = names.into_iter().enumerate();
-                memory::collect(named.map(|named| Ok::<_, NoMemory>(column(named))))?
-            }
+            Some(names) => memory::collect(names.into_iter().enumerate().map(column))?,
             None => {
                 let named = (0..count).map(|at| (at, format!("column_{}", at + 1)));
-                memory::collect(named.map(|named| Ok::<_, NoMemory>(column(named))))?
+                memory::collect(named.map(column))?
             }
         };
         Ok(Self {
@@ -427,7 +424,7 @@ impl TableColumns {
         if self.has_header && encoding.header {
             return self.places_by_name(encoding);
         }
-        let others = encoding.columns.len() + encoding.ignored.len();
+        let others = encoding.column_count() + encoding.ignored.len();
         let their_label = encoding
             .label
             .as_ref()
@@ -484,7 +481,7 @@ impl TableColumns {
         for (at, column) in read {
             let own = &mut self.columns[at];
             own.name.clone_from(&column.name);
-            own.kind = Some(column.kind.name());
+            own.kind = Some(column.kind_name());
         }
         Ok(())
     }
@@ -541,60 +538,5 @@ impl TableColumns {
             self.label != Some(at) && column.ignored.is_none() && column.no_feature().is_none()
         };
         (0..self.columns.len()).filter(is_feature)
-    }
-
-    /// Describes a table that holds only numbers. `low` returns the value of the bit 0 of a Boolean feature.
-    pub(crate) fn describe_plain(
-        &self,
-        label: Option<LabelEncoding>,
-        low: impl Fn(usize) -> Option<&'static str>,
-        missing: MissingCells,
-    ) -> Result<TableEncoding, NoMemory> {
-        let kind = |feature| match low(feature) {
-            Some(low) => ColumnKind::Boolean {
-                values: [low, "1"].map(str::to_owned),
-            },
-            None => ColumnKind::Number,
-        };
-        let columns = self.features().enumerate();
-        let columns = columns.map(|(feature, at)| (at, kind(feature), false));
-        self.describe(label, columns, missing)
-    }
-
-    /// Describes a table by the kinds of its columns with features, and by whether these have missing cells.
-    pub(crate) fn describe(
-        &self,
-        label: Option<LabelEncoding>,
-        kinds: impl IntoIterator<Item = (usize, ColumnKind, bool)>,
-        missing: MissingCells,
-    ) -> Result<TableEncoding, NoMemory> {
-        let mut next = 0;
-        let columns = kinds.into_iter().map(|(at, kind, missing)| {
-            let from = next;
-            next += kind.features() as u32 + u32::from(missing);
-            Ok::<_, NoMemory>(ColumnEncoding {
-                name: self.columns[at].name.clone(),
-                index: at as u32 + 1,
-                features: [from, next],
-                kind,
-                missing,
-            })
-        });
-        let columns = memory::collect(columns)?;
-        let ignored = self.columns.iter().enumerate().filter_map(|(at, column)| {
-            Some(Ok::<_, NoMemory>(IgnoredColumn {
-                column: column.name.clone(),
-                index: at as u32 + 1,
-                why: column.ignored.or(column.no_feature())?.to_owned(),
-            }))
-        });
-        Ok(TableEncoding {
-            label,
-            columns,
-            ignored: memory::collect(ignored)?,
-            missing,
-            header: self.has_header,
-            extraction: None,
-        })
     }
 }

@@ -121,11 +121,11 @@ impl Encoder {
         cell: &impl Fn(usize) -> Cell<&'c [u8]>,
         label: Option<u32>,
     ) -> Result<(), InColumn> {
-        let decimal = options.table.decimal.unwrap_or_default();
         for (index, &at) in places.iter().enumerate() {
             let cell = cell(at);
             let column = &self.encoding.columns[index];
-            match column.encode(cell.content(decimal), &cell) {
+            let content = column.content(&cell, options.table.decimal, options.table.dates);
+            match content.and_then(|content| column.encode(content, &cell)) {
                 Ok(features) => self.put(features),
                 Err(_) if options.table.unknown == Unknown::Zero => {}
                 Err(why) => {

@@ -7,9 +7,9 @@ use halfspace_core::memory;
 
 use super::columns::{InColumn, TableColumns};
 use crate::building::label_names::{LabelNames, ReadLabels};
-use crate::cell::Cell;
+use crate::cell::{Cell, Content};
 use crate::error::{Fault, FormatErrorKind, name};
-use crate::numbers::NumberFault;
+use crate::numbers::{DecimalMark, NumberFault};
 use crate::options::{Header, LabelsColumn, Options};
 
 /// The names of the columns if the first row holds names.
@@ -62,7 +62,10 @@ fn has_header<'c>(
         Header::False => Ok(false),
         Header::Auto => {
             // If some of its cells are numbers, the first row is data and must not vanish.
-            let is_number = |at| cell(at).number() != Err(NumberFault::NotANumber);
+            let is_written =
+                |at| matches!(cell(at).content(DecimalMark::Point), Content::Written(_));
+            let is_number =
+                |at| cell(at).number() != Err(NumberFault::NotANumber) || is_written(at);
             let is_named = match &options.labels {
                 Some(LabelsColumn::Named(name)) if name.parse::<i64>().is_err() => {
                     texts().any(|text| *text == *name.as_bytes())

@@ -12,20 +12,23 @@ use std::collections::HashSet;
 
 use halfspace_core::memory;
 
-use super::column_scan::ambiguous;
 use super::columns::{InColumn, TableColumns};
+use super::description::FoundColumn;
+use super::doubtful_texts::ambiguous;
 use crate::building::label_names::ReadLabels;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::building::text_rules::TextRules;
-use crate::cell::{Cell, DecimalMark};
+use crate::cell::{Cell, Content};
 use crate::encoding::options::{Numbers, Unknown};
 use crate::encoding::{
-    ColumnKind, LabelEncoding, Missing, MissingCells, NamedCells, NoFeatures, TableEncoding,
+    ColumnKind, KindName, LabelEncoding, Missing, MissingCells, NamedCells, NoFeatures,
+    TableEncoding,
 };
 use crate::error::{Fault, FormatErrorKind, Place, excerpt, name};
+use crate::numbers::DecimalMark;
 use crate::options::{Header, Options};
 use crate::stored::spool::Spool;
 use crate::vocabulary::{name_of, prefixes_in, push_prefix};
@@ -84,6 +87,14 @@ pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     } else if options.table.missing == Some(Missing::Value) {
         "With `vocabulary=open` a missing cell gives no name; omit `missing=value`, or say `missing=drop` or \
          `missing=refuse`."
+    } else if options
+        .table
+        .kinds
+        .iter()
+        .any(|(_, kind)| *kind == KindName::Date)
+    {
+        "With `vocabulary=open` a date is a word; give it another kind in `kinds=`, or omit `vocabulary=open`, so that \
+         its parts become numbers."
     } else if given.is_some_and(|given| !given.is_open()) {
         "The encoding has a fixed number of features; omit `vocabulary=open`, or name the encoding of names."
     } else {
@@ -250,9 +261,10 @@ impl NamedTable {
         let mut kinds = Vec::new();
         for column in &self.columns {
             match column.cells() {
-                Some(cells) => {
-                    memory::push(&mut kinds, (column.at, ColumnKind::Names { cells }, false))?
-                }
+                Some(cells) => memory::push(
+                    &mut kinds,
+                    FoundColumn::plain(column.at, ColumnKind::Names { cells }),
+                )?,
                 None => table.columns[column.at].ignored = Some("the column has no value"),
             }
         }
@@ -333,7 +345,12 @@ impl NamedColumn {
         row: u64,
     ) -> Result<Option<(&'s str, f64)>, Fault> {
         let decimal = options.table.decimal;
-        let content = cell.content(decimal.unwrap_or_default());
+        let content = match cell.content(decimal.unwrap_or_default()) {
+            Content::MissingAmongNumbers if self.cells() == Some(NamedCells::Number) => {
+                Content::Missing
+            }
+            content => content,
+        };
         let Some(found) = NamedCells::found(content) else {
             return Ok(None);
         };

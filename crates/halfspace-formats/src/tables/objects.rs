@@ -17,8 +17,9 @@ use super::preview::Preview;
 use super::table_builder::TableBuilder;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
-use crate::cell::{Cell, DecimalMark};
+use crate::cell::Cell;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::numbers::DecimalMark;
 use crate::options::{Header, Options};
 use crate::stored::spool::Spool;
 

@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::column_kind::column_kind;
-use super::column_scan::{ColumnScan, ColumnValue, ambiguous};
+use super::column_scan::{ColumnScan, ColumnValue};
 use super::columns::{TableColumn, TableColumns};
+use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
-use crate::cell::{Cell, Content, DecimalMark, is_missing};
-use crate::encoding::{KindName, NamedCells};
-
-use crate::building::label_names::label_name;
-use crate::building::label_names::{LabelCount, LabelNames};
+use crate::building::label_names::{LabelCount, LabelNames, label_name};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::cell::{Cell, Content, is_missing};
 use crate::encoding::options::{DELIMITERS, Numbers};
+use crate::encoding::{KindName, NamedCells};
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
+use crate::numbers::DecimalMark;
 use crate::options::{Options, ParseLimits};
 use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
@@ -172,12 +172,12 @@ impl Preview {
                 if index.is_none() {
                     column.ignored = Some("the encoding ignores the column");
                 }
-                Some(given.columns[index?].kind.name())
+                Some(given.columns[index?].kind_name())
             });
             SeenColumn {
                 at,
                 column,
-                cells: ColumnScan::lenient(options.decimal),
+                cells: ColumnScan::lenient(options),
                 missing: 0,
                 fault: None,
                 given: kind,
@@ -404,9 +404,9 @@ impl SeenColumn {
         }
         // Missing cells make a number column unreadable only if its numbers are features.
         match column_kind(&self.cells, stated, Numbers::Thermometer) {
-            Ok((kind, _)) => {
+            Ok(found) => {
                 let fault = column_kind(&self.cells, stated, table.numbers).err();
-                (Some(kind.name()), fault)
+                (Some(found.name()), fault)
             }
             Err(fault) => (None, Some(fault)),
         }
@@ -434,14 +434,12 @@ impl SeenColumn {
 
     /// Whether a column that gives names can have the kind.
     fn accepts(&self, kind: KindName) -> bool {
-        let is_held = |cells: NamedCells, content| {
-            content == Content::Missing || cells.value(content).is_some()
-        };
         match NamedCells::of(kind) {
-            None | Some(NamedCells::Nominal | NamedCells::Text) => true,
+            None => kind == KindName::Ignored,
+            Some(NamedCells::Nominal | NamedCells::Text) => true,
             Some(cells) => {
                 let mut values = self.cells.values.iter();
-                !self.has_many_words && values.all(|value| is_held(cells, value.content))
+                !self.has_many_words && values.all(|value| cells.holds(value.content))
             }
         }
     }
@@ -462,12 +460,13 @@ impl SeenColumn {
             }
             let found = column_kind(&self.cells, Some(*kind), table.numbers);
             let is_coded = *kind != KindName::Nominal || !self.cells.is_numbers;
-            self.fault.is_none() && is_coded && found.is_ok_and(|(found, _)| found.name() == *kind)
+            self.fault.is_none() && is_coded && found.is_ok_and(|found| found.name() == *kind)
         };
         let kinds = [
             KindName::Boolean,
             KindName::Nominal,
             KindName::Number,
+            KindName::Date,
             KindName::Text,
         ];
         let accepted = kinds.into_iter().filter(is_accepted);
@@ -483,8 +482,13 @@ impl SeenColumn {
 
 /// Whether a cell holds neither a number nor a truth value, nor is it missing.
 fn may_be_word(text: &[u8]) -> bool {
-    Content::of(text, DecimalMark::Point) == Content::Text
-        && Content::of(text, DecimalMark::Comma) == Content::Text
+    let of = |decimal| {
+        matches!(
+            Content::of(text, decimal),
+            Content::Text | Content::Written(_)
+        )
+    };
+    of(DecimalMark::Point) && of(DecimalMark::Comma)
 }
 
 /// The beginning of a cell.

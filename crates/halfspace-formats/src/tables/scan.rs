@@ -8,12 +8,14 @@ use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, KeptCell};
 use super::columns::{InColumn, TableColumn, TableColumns};
+use super::description::FoundColumn;
 use super::encoder::Encoder;
 use super::thresholds::QuantileSearch;
 use crate::building::label_names::{CLASSES_MAX, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::{Cell, Content};
+use crate::dates::DatePart;
 use crate::encoding::options::{BINS_DEFAULT, Numbers};
 use crate::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
@@ -47,7 +49,7 @@ impl TableScan {
         is_respelled: bool,
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
-        let scan = |column: &TableColumn| ColumnScan::new(column.kind, options.table.decimal);
+        let scan = |column: &TableColumn| ColumnScan::new(column.kind, &options.table);
         let scans = table.columns.iter().map(|column| Ok(scan(column)));
         let mut columns = memory::collect::<_, FormatError>(scans)?;
         let mut number = 0;
@@ -91,6 +93,11 @@ impl TableScan {
         }
         let declared = self.columns[at].declare(values);
         declared.map_err(|fault| table.about(at, fault))
+    }
+
+    /// Whether no cell of a column is a word so far.
+    pub(crate) fn may_be_numbers(&self, at: usize) -> bool {
+        self.columns[at].may_be_numbers()
     }
 
     /// Keeps row `number`, counted from 1.
@@ -186,13 +193,29 @@ impl TableScan {
         }
         let mut cells = self.cells.finish().map_err(Fault::unspooled)?;
         count_mixed(&mut self.columns, &mut cells)?;
+        for at in table.features() {
+            let settled = self.columns[at].settle();
+            settled.map_err(|fault| table.about(at, fault))?;
+        }
         let mut kinds = Vec::new();
         for at in table.features() {
             let scan = &self.columns[at];
-            let kind = column_kind(scan, table.columns[at].kind, options.table.numbers);
-            let (kind, has_missing) = kind.map_err(|fault| table.about(at, fault))?;
+            let found = column_kind(scan, table.columns[at].kind, options.table.numbers);
+            let found = found.map_err(|fault| table.about(at, fault))?;
             missing.cells += scan.missing().0;
-            memory::push(&mut kinds, (at, kind, has_missing))?;
+            let parts = found.parts.iter().copied().map(Some);
+            let whole = found.parts.is_empty().then_some(None);
+            for part in parts.chain(whole) {
+                let column = FoundColumn {
+                    at,
+                    part,
+                    kind: found.kind.clone(),
+                    // Only the year says that a date is missing.
+                    missing: found.missing && part.is_none_or(|part| part == DatePart::Year),
+                    written: scan.written(),
+                };
+                memory::push(&mut kinds, column)?;
+            }
         }
         let mut rows = KeptRows {
             label: table.label,
@@ -387,17 +410,16 @@ impl CodedBits {
     }
 }
 
-fn is_thermometer(kind: &ColumnKind) -> bool {
-    matches!(kind, ColumnKind::Thermometer { .. })
+fn is_thermometer(column: &FoundColumn) -> bool {
+    matches!(column.kind, ColumnKind::Thermometer { .. })
 }
 
 /// Checks that the thresholds of all thermometer columns can be features.
 ///
 /// # Errors
 /// When so many columns with so many bins could have more than `n_max` features.
-fn check_bins(kinds: &[(usize, ColumnKind, bool)], bins: u32, n_max: usize) -> Result<(), Fault> {
-    let columns = kinds.iter().filter(|(_, kind, _)| is_thermometer(kind));
-    let columns = columns.count();
+fn check_bins(kinds: &[FoundColumn], bins: u32, n_max: usize) -> Result<(), Fault> {
+    let columns = kinds.iter().filter(|column| is_thermometer(column)).count();
     let features = columns.saturating_mul(bins as usize);
     if features <= n_max {
         return Ok(());
@@ -415,7 +437,7 @@ fn check_bins(kinds: &[(usize, ColumnKind, bool)], bins: u32, n_max: usize) -> R
 /// When so many columns with so many bins could have more than `n_max` features, when memory or time ends, or when
 /// the rows cannot be read.
 fn find_thresholds(
-    kinds: &mut [(usize, ColumnKind, bool)],
+    kinds: &mut [FoundColumn],
     scans: &[ColumnScan],
     rows: &mut KeptRows,
     bins: u32,
@@ -426,27 +448,32 @@ fn find_thresholds(
         /// The kind to complete, and the column of the table.
         kind: usize,
         at: usize,
+        part: Option<DatePart>,
         minimum: f64,
         count: u64,
         quantiles: Option<QuantileSearch>,
     }
     check_bins(kinds, bins, n_max)?;
-    let of = |(kind, found @ (at, ..)): (usize, &(usize, ColumnKind, bool))| {
-        is_thermometer(&found.1).then_some(Ok::<_, FormatError>(Search {
+    let of = |(kind, found): (usize, &FoundColumn)| {
+        is_thermometer(found).then_some(Ok::<_, FormatError>(Search {
             kind,
-            at: *at,
+            at: found.at,
+            part: found.part,
             minimum: f64::INFINITY,
             count: 0,
             quantiles: None,
         }))
     };
     let mut searches = memory::collect(kinds.iter().enumerate().filter_map(of))?;
-    let number = |search: &Search, row: KeptRow<'_>| match row.cell(search.at) {
-        KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
-        KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].content {
-            Content::Number(number) => Some(number),
-            _ => None,
-        },
+    let number = |search: &Search, row: KeptRow<'_>| {
+        let number = match row.cell(search.at) {
+            KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
+            KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].content {
+                Content::Number(number) => Some(number),
+                _ => None,
+            },
+        };
+        number.map(|number| search.part.map_or(number, |part| part.of(number)))
     };
     rows.for_each(|row, _| {
         for search in &mut searches {
@@ -481,7 +508,7 @@ fn find_thresholds(
     }
     for search in searches {
         if let (ColumnKind::Thermometer { thresholds }, Some(quantiles)) =
-            (&mut kinds[search.kind].1, search.quantiles)
+            (&mut kinds[search.kind].kind, search.quantiles)
         {
             *thresholds = quantiles.finish(search.minimum);
         }

@@ -8,9 +8,9 @@ use super::named_table::NamedTable;
 use super::plain_rows::PlainRows;
 use super::scan::TableScan;
 use crate::building::sample_builder::SampleBuilder;
-use crate::cell::DecimalMark;
 use crate::encoding::options::Unknown;
 use crate::error::{Fault, FormatError};
+use crate::numbers::DecimalMark;
 use crate::options::{FormatOption, Options};
 use crate::stored::spool::Spool;
 
@@ -29,6 +29,15 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    /// The columns of the table that a given encoding reads, in its order.
+    pub(crate) fn encoded(&self) -> &[usize] {
+        match self {
+            Self::Encoded(_, places) => places,
+            Self::Plain(plain) if plain.lows.is_some() => &plain.columns,
+            _ => &[],
+        }
+    }
+
     /// Begins the rows of a table whose columns have their roles already.
     ///
     /// # Errors
@@ -61,6 +70,10 @@ impl Stage {
         if let Some(encoding) = &request.encoding {
             let places = table.places(encoding)?;
             let is_plain = encoding.is_plain()
+                && encoding
+                    .columns
+                    .iter()
+                    .all(|column| column.written.is_none())
                 && request.unknown == Unknown::Refuse
                 && request.decimal != Some(DecimalMark::Comma);
             if is_plain {

@@ -10,9 +10,9 @@ use halfspace_core::memory;
 
 use super::bare_line::{BareLine, LabelPlace};
 use super::columns::{InColumn, TableColumns};
-use super::encoder::decides_rows;
+use super::missing_rule::{MissingRule, TakenWords};
 use super::named_table;
-use crate::cell::{Cell, DecimalMark, is_missing};
+use crate::cell::{Cell, is_missing, is_missing_number};
 use crate::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
@@ -28,7 +28,7 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::encoding::options::{Numbers, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::numbers::NumberFault;
+use crate::numbers::{DecimalMark, NumberFault};
 use crate::options::{LabelsColumn, Options};
 use crate::stored::spool::Spool;
 
@@ -44,10 +44,8 @@ pub(crate) struct TableBuilder<'o> {
     stage: Stage,
     /// The columns without names that may turn out to have no features.
     open: Vec<usize>,
-    /// For each column, whether a missing cell in it decides what becomes of the row.
-    decides: Vec<bool>,
-    /// The texts that mean a missing cell, besides the usual ones.
-    missing_words: Arc<[String]>,
+    missing: Arc<MissingRule>,
+    taken: TakenWords,
     /// Where the label is, if all other columns are features in their order and no preview needs the cells.
     label_place: Option<LabelPlace>,
     /// The columns that a given encoding reads, in ascending order.
@@ -109,13 +107,10 @@ impl<'o> TableBuilder<'o> {
             .encoding
             .as_deref()
             .and_then(|encoding| encoding.label.as_ref());
-        let given = request.encoding.as_deref();
-        let declared = given.map_or(&[][..], |given| &given.missing.words);
-        let missing_words = request.missing_values.iter().chain(declared).cloned();
         let mut builder = Self {
             open: Vec::new(),
-            decides: Vec::new(),
-            missing_words: missing_words.collect(),
+            missing: Arc::default(),
+            taken: TakenWords::default(),
             options,
             preview,
             labels: LabelNames::new(options, like)?,
@@ -130,17 +125,12 @@ impl<'o> TableBuilder<'o> {
         };
         match stage {
             Ok(stage) => {
-                let read = match &stage {
-                    Stage::Encoded(_, places) => &places[..],
-                    Stage::Plain(plain) if plain.lows.is_some() => &plain.columns,
-                    _ => &[],
-                };
-                memory::need_of::<usize>(read.len())?;
-                builder.encoded = read.to_vec();
+                memory::need_of::<usize>(stage.encoded().len())?;
+                builder.encoded = stage.encoded().to_vec();
                 builder.encoded.sort_unstable();
                 builder.stage = stage;
                 builder.open = builder.table.open()?;
-                builder.decides = builder.deciding();
+                builder.missing = Arc::new(builder.missing_rule()?);
                 builder.label_place = builder.direct_place();
             }
             Err(error) => builder.refuse(FormatError {
@@ -158,24 +148,21 @@ impl<'o> TableBuilder<'o> {
             Stage::Scan(_) => true,
             Stage::Encoded(..) | Stage::Named(_) | Stage::Refused => false,
         };
-        let is_direct = is_direct && self.preview.is_none() && self.missing_words.is_empty();
+        let is_direct = is_direct && self.preview.is_none() && self.missing.words().is_empty();
         self.table.label_place().filter(|_| is_direct)
     }
 
-    /// For each column, whether a missing cell in it decides what becomes of the row.
-    fn deciding(&self) -> Vec<bool> {
-        let read = |at| self.table.label == Some(at) || self.reads(at);
-        match decides_rows(self.options.table.missing) {
-            true => (0..self.table.columns.len()).map(read).collect(),
-            false => Vec::new(),
-        }
+    fn missing_rule(&self) -> Result<MissingRule, Fault> {
+        let options = &self.options.table;
+        let given = options.encoding.iter().flat_map(|given| &given.columns);
+        let encoded = self.stage.encoded().iter().copied().zip(given);
+        let reads = |at| self.table.label == Some(at) || self.reads(at);
+        MissingRule::new(&self.table, options, encoded, reads)
     }
 
     /// Whether a text is declared a missing cell.
     pub(crate) fn declares_missing(&self, text: &[u8]) -> bool {
-        self.missing_words
-            .iter()
-            .any(|word| word.as_bytes() == text)
+        self.missing.declares(text)
     }
 
     /// Refuses the table. With a preview, reading continues with the next row.
@@ -331,12 +318,8 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
         memory::check()?;
-        let words = Arc::clone(&self.missing_words);
-        let is_word = |text: &[u8]| words.iter().any(|word| word.as_bytes() == text);
-        let cell = |at: usize| match cell(at) {
-            cell if !words.is_empty() && is_word(&cell.spelling()) => Cell::Missing,
-            cell => cell,
-        };
+        let rule = Arc::clone(&self.missing);
+        let cell = |at: usize| rule.read(at, cell(at));
         self.rows += 1;
         self.watch(&cell).map_err(placed)?;
         let is_left_out = self.leaves_out(&cell);
@@ -415,7 +398,7 @@ impl<'o> TableBuilder<'o> {
             let was_empty = self.table.columns[at].is_empty();
             let column = &mut self.table.columns[at];
             column.watch(&cell(at));
-            if was_empty && !column.is_empty() && !self.decides.is_empty() {
+            if was_empty && !column.is_empty() && self.missing.deciding().next().is_some() {
                 let detail = format!("has no name, and no value before row {}", self.rows);
                 let fault = Fault::new(FormatErrorKind::TableOption, detail);
                 return Err((at, self.table.about(at, fault)));
@@ -462,14 +445,27 @@ impl<'o> TableBuilder<'o> {
         self.refuse(fault.placed(Some(place)))
     }
 
-    /// Whether the row is left out because of a missing cell.
-    fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> Cell<&'c [u8]>) -> Result<bool, InColumn> {
+    /// Whether the row is left out because of a missing cell. While no cell of a column was a word, the words that
+    /// mean a missing cell among numbers do so.
+    fn leaves_out<'c>(
+        &mut self,
+        cell: &impl Fn(usize) -> Cell<&'c [u8]>,
+    ) -> Result<bool, InColumn> {
         let missing = self.options.table.missing;
-        let counts = |&at: &usize| self.decides[at] && !self.table.columns[at].is_empty();
-        let mut columns = (0..self.decides.len()).filter(counts);
-        match columns.find(|&at| cell(at).is_missing()) {
+        let counts = |&at: &usize| !self.table.columns[at].is_empty();
+        let taken = |at: usize| match cell(at) {
+            Cell::Text(text) if is_missing_number(text) && self.may_be_numbers(at) => Some(text),
+            _ => None,
+        };
+        let mut columns = self.missing.deciding().filter(counts);
+        match columns.find(|&at| cell(at).is_missing() || taken(at).is_some()) {
             None => Ok(false),
-            Some(_) if missing == Some(Missing::Drop) => Ok(true),
+            Some(at) if missing == Some(Missing::Drop) => {
+                if let Some(text) = taken(at) {
+                    self.taken.note(at, self.rows, text);
+                }
+                Ok(true)
+            }
             Some(at) => {
                 let fault = Fault::new(
                     FormatErrorKind::BadValue,
@@ -481,6 +477,16 @@ impl<'o> TableBuilder<'o> {
                 Err((at, self.table.about(at, fault)))
             }
         }
+    }
+
+    /// Whether a column may hold numbers, as far as its cells tell by now.
+    fn may_be_numbers(&self, at: usize) -> bool {
+        self.table.label != Some(at)
+            && match &self.stage {
+                Stage::Plain(_) => self.options.table.encoding.is_none(),
+                Stage::Scan(scan) => scan.may_be_numbers(at),
+                Stage::Encoded(..) | Stage::Named(_) | Stage::Refused => false,
+            }
     }
 
     /// Starts the scan with the rows so far.
@@ -512,15 +518,19 @@ impl<'o> TableBuilder<'o> {
     /// # Errors
     /// When the kinds or the labels remain undecided, when there is no row, or when a limit is exceeded.
     pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
-        let (mut table, options) = (self.table, self.options);
+        self.taken
+            .check(&self.table, |at| self.may_be_numbers(at))?;
         if let Some(preview) = self.preview {
             preview.end_table()?;
         }
+        self.taken
+            .check(&self.table, |at| self.may_be_numbers(at))?;
+        let (mut table, options) = (self.table, self.options);
         let missing = MissingCells {
             treatment: options.table.missing.unwrap_or_default(),
             cells: 0,
             rows_dropped: self.rows_dropped,
-            words: self.missing_words.to_vec(),
+            words: self.missing.words().to_vec(),
         };
         let labels = self.labels.zip(table.label);
         let read = match labels.filter(|_| self.rows > self.rows_dropped) {

@@ -60,10 +60,6 @@ fn with_cell(cell: &str) -> Book {
 #[test]
 fn cells_without_a_value_for_a_table_are_named() {
     let cases = [
-        (r#"<c s="1"><v>45000</v></c>"#, "date"),
-        (r#"<c s="2"><v>45000.5</v></c>"#, "date"),
-        (r#"<c s="2"><f>TODAY()</f><v>45000</v></c>"#, "date"),
-        (r#"<c t="d"><v>2024-01-31</v></c>"#, "date"),
         (r#"<c t="e"><v>#DIV/0!</v></c>"#, "#DIV/0!"),
         (r#"<c t="e"><f>1/0</f><v>#DIV/0!</v></c>"#, "#DIV/0!"),
         (r#"<c><f>A1+1</f></c>"#, "formula"),
@@ -111,6 +107,9 @@ fn workbook_cell_faults_have_their_kinds() {
         (r#"<c t="s"><v>-1</v></c>"#, FormatErrorKind::Syntax),
         (r#"<c t="b"><v>2</v></c>"#, FormatErrorKind::Syntax),
         (r#"<c t="z"><v>2</v></c>"#, FormatErrorKind::Syntax),
+        (r#"<c s="1"><v>-1</v></c>"#, FormatErrorKind::Syntax),
+        (r#"<c s="1"><v>1e9</v></c>"#, FormatErrorKind::Syntax),
+        (r#"<c t="d"><v>2024-02-30</v></c>"#, FormatErrorKind::Syntax),
     ];
     for (cell, kind) in cases {
         let error = refused(&with_cell(cell));

@@ -150,3 +150,76 @@ fn encoding_without_labels_leaves_them_to_the_values() {
     );
     assert_eq!(labels(&parsed.data), "101");
 }
+
+#[test]
+fn threshold_makes_two_classes_of_numbers() {
+    let mut options = Options::default();
+    assert_eq!(options.set("threshold", "150.5"), Ok(true));
+    let body = "x,y\n0,151\n1,75\n1,150.5\n0,-3\n0,1e3\n";
+    let read = |options: &Options, body: &str| parse(Format::Csv, body.as_bytes(), options);
+    let parsed = read(&options, body).unwrap();
+    assert_eq!(codes(&parsed.data), [1, 0, 1, 0, 1]);
+    let classes = parsed.classes.unwrap();
+    assert_eq!(
+        classes.names(),
+        Some(vec!["<150.5".to_owned(), ">=150.5".to_owned()])
+    );
+    // The model reads numbers and the names of its classes.
+    let kept: Classes = serde_json::from_str(&serde_json::to_string(&classes).unwrap()).unwrap();
+    let of_model = Options {
+        label_rule: LabelRule::Of(kept),
+        ..Options::default()
+    };
+    let again = read(&of_model, "x,y\n0,>=150.5\n1,<150.5\n1,150.5\n0,2\n").unwrap();
+    assert_eq!(codes(&again.data), [1, 0, 1, 0]);
+    let unknown = read(&of_model, "x,y\n0,high\n").unwrap_err();
+    assert_eq!(unknown.kind, FormatErrorKind::UnknownLabel);
+    assert!(
+        unknown.detail.contains("`high` is not a number"),
+        "{unknown}"
+    );
+    assert!(read(&options, "x,y\n0,high\n1,low\n").is_err());
+    for (format, body) in [
+        (Format::Libsvm, "151 1:1\n75 2:1\n150.5 1:1\n"),
+        (
+            Format::Ndjson,
+            "{\"x\":[1,0],\"y\":151}\n{\"x\":[0,1],\"y\":75}\n{\"x\":[1,0],\"y\":150.5}\n",
+        ),
+    ] {
+        let parsed = parse(format, body.as_bytes(), &options).unwrap();
+        assert_eq!(codes(&parsed.data), [1, 0, 1], "{format:?}");
+    }
+    for wrong in ["", "x", "inf", "1e999"] {
+        assert!(
+            Options::default().set("threshold", wrong).is_err(),
+            "{wrong}"
+        );
+    }
+    assert!(
+        options
+            .set("positive", "7")
+            .unwrap_err()
+            .contains("contradict")
+    );
+}
+
+#[test]
+fn refusal_of_measured_labels_proposes_a_threshold() {
+    let rows: String = (0..200)
+        .map(|row| format!("{},{}\n", row % 2, row * row))
+        .collect();
+    let refused = parse(
+        Format::Csv,
+        format!("x,y\n{rows}").as_bytes(),
+        &Options::default(),
+    )
+    .unwrap_err();
+    assert!(
+        refused.detail.contains("hold 200 numbers") && refused.detail.contains("`threshold=10000`"),
+        "{refused}"
+    );
+    let mut options = Options::default();
+    options.set("threshold", "10000").unwrap();
+    let parsed = parse(Format::Csv, format!("x,y\n{rows}").as_bytes(), &options).unwrap();
+    assert_eq!(codes(&parsed.data).iter().sum::<usize>(), 100);
+}

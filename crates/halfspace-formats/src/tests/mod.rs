@@ -14,6 +14,7 @@ mod lines;
 mod many_labels;
 mod named_tables;
 mod names;
+mod number_columns;
 mod portions;
 mod preview;
 mod properties;

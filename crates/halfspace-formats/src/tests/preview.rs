@@ -367,30 +367,43 @@ fn preview_of_arff_shows_the_declared_kinds() {
 }
 
 #[test]
-fn preview_gives_each_date_column_of_a_workbook_its_reason() {
+fn preview_shows_the_date_columns_of_a_workbook() {
     let dates = r#"<c t="d"><v>2024-05-01</v></c>"#;
     let rows = [row(&["day", "size", "end", "class"])]
         .into_iter()
         .chain((2..5).map(|number| {
+            let end = if number == 3 {
+                "<c><v>7</v></c>"
+            } else {
+                dates
+            };
             format!(
-                "<row>{dates}<c><v>{number}</v></c>{dates}<c t=\"str\"><v>c{}</v></c></row>",
+                "<row>{dates}<c><v>{number}</v></c>{end}<c t=\"str\"><v>c{}</v></c></row>",
                 number % 2
             )
         }));
     let book = Book::of(&rows.collect::<String>()).bytes();
     let (parsed, shown) = previewed(Format::Xlsx, &book, &Options::default());
-    let error = parsed.expect_err("dates");
-    assert_eq!(error.place, Some(Place::SheetCell("Sheet1!A2".to_owned())));
+    assert!(
+        parsed
+            .expect_err("two forms")
+            .detail
+            .contains("`ignore=end`")
+    );
     let shown = serde_json::to_value(shown).unwrap();
-    assert_eq!(each(&shown, "kind"), json!([null, "number", null, null]));
+    assert_eq!(each(&shown, "kind"), json!(["date", "number", null, null]));
     assert!(
         each(&shown, "detail")[2]
             .as_str()
             .unwrap()
-            .contains("`ignore=end`")
+            .contains("has numbers in two forms")
     );
-    assert_eq!(each(&shown, "kinds")[0], json!(["ignored"]));
-    let (parsed, _) = previewed(Format::Xlsx, &book, &options("ignore=day,end"));
+    assert_eq!(
+        each(&shown, "kinds")[0],
+        json!(["nominal", "date", "ignored"])
+    );
+    assert_eq!(shown["rows"][0][0], "2024-05-01");
+    let (parsed, _) = previewed(Format::Xlsx, &book, &options("ignore=end"));
     assert_eq!(parsed.unwrap().data.examples(), 3);
 }
 

@@ -402,19 +402,19 @@ fn bytes_that_are_no_utf_8_are_never_a_name() {
 
 #[test]
 fn a_few_words_in_a_column_of_numbers_need_an_option() {
-    let body = "w,class\n1.5,no\n2.5,no\nN/A,no\n8.5,yes\n9.5,yes\n";
+    let body = "w,class\n1.5,no\n2.5,no\nn/k,no\n8.5,yes\n9.5,yes\n";
     let error = refusal(Format::Csv, body.as_bytes(), &Options::default());
     assert_eq!(error.kind, FormatErrorKind::TableOption);
     for told in [
         "4 numbers beside other cells (1)",
-        "`N/A` in row 3",
-        "`missing_values=N/A`",
+        "`n/k` in row 3",
+        "`missing_values=n/k`",
         "`kinds=`",
         "`ignore=w`",
     ] {
         assert!(error.detail.contains(told), "{error}");
     }
-    let drop = query(&[("missing_values", "N/A"), ("missing", "drop")]);
+    let drop = query(&[("missing_values", "n/k"), ("missing", "drop")]);
     let (trained, encoding) = table(body, &drop);
     assert_eq!(
         (values(&trained).0.len(), encoding.columns[0].kind.name()),

@@ -41,6 +41,8 @@ pub struct Book {
     pub sheets: Vec<(&'static str, &'static str, String)>,
     pub strings: String,
     pub styles: String,
+    /// Whether days count from 1904.
+    pub is_later: bool,
 }
 
 impl Book {
@@ -50,6 +52,7 @@ impl Book {
             sheets: vec![("Sheet1", "", sheet(rows))],
             strings: String::new(),
             styles: String::new(),
+            is_later: false,
         }
     }
 
@@ -78,9 +81,13 @@ impl Book {
             .map(|(kind, target)| (*kind, target.as_str()))
             .collect();
         let root = relationships(&[("officeDocument", "xl/workbook.xml")]);
+        let start_of_days = match self.is_later {
+            true => r#"<workbookPr date1904="1"/>"#,
+            false => "",
+        };
         let start = r#"<?xml version="1.0" encoding="UTF-8"?>"#;
         let book = format!(
-            r#"{start}<workbook xmlns="{MAIN}" xmlns:r="{RELATED}"><sheets>{sheets}</sheets></workbook>"#
+            r#"{start}<workbook xmlns="{MAIN}" xmlns:r="{RELATED}">{start_of_days}<sheets>{sheets}</sheets></workbook>"#
         );
         parts.push(("_rels/.rels".to_owned(), root));
         parts.push((

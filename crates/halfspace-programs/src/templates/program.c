@@ -27,6 +27,7 @@ struct column {
     const char *name;
     size_t place, first;
     long missing;
+    int is_of_numbers;
     char kind;
     size_t count;
     const char *const *values;
@@ -193,7 +194,11 @@ static char *read_all(void) {
 
 @@ table
 
-static const char *const MISSING[] = {"", "?", "NA", "NaN", "nan", "null", "NULL", 0};
+static int is_among(const char *cell, const char *const *words) {
+    for (; *words != 0; words++)
+        if (strcmp(cell, *words) == 0) return 1;
+    return 0;
+}
 
 static int is_word(const char *cell, const struct word *words) {
     double value;
@@ -213,8 +218,7 @@ static int is_word(const char *cell, const struct word *words) {
 /* Sets the features of a cell. Returns the fault of the cell, or 0. */
 static const char *encode(const struct column *column, const char *cell, double *x) {
     double value;
-    for (const char *const *missing = MISSING; *missing != 0; missing++) {
-        if (strcmp(cell, *missing) != 0) continue;
+    if (*cell == 0 || is_among(cell, MISSING) || (column->is_of_numbers && is_among(cell, MISSING_AMONG_NUMBERS))) {
         if (column->missing < 0) return "a cell is missing";
         x[column->missing] = 1;
         return 0;

@@ -120,9 +120,6 @@ def rows(lines):
 @@ table
 
 
-MISSING = ["", "?", "NA", "NaN", "nan", "null", "NULL"]
-
-
 def text(cell):
     """Returns the text of a cell. None is a missing cell."""
     if cell is None:
@@ -145,7 +142,7 @@ def encode(column, cell, x):
     """Sets the features of a cell."""
     first = column["first"]
     value = number(cell)
-    if cell in MISSING:
+    if cell == "" or cell in MISSING or column["of_numbers"] and cell in MISSING_AMONG_NUMBERS:
         if column["missing"] is None:
             raise ValueError(f"column {column['name']!r}: a cell is missing")
         x[column["missing"]] = 1

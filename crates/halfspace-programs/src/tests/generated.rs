@@ -204,9 +204,11 @@ impl Shape {
             });
         let encoding = match kinds.is_empty() {
             true => None,
-            false => Some(Arc::new(
-                TableEncoding::stated(columns.collect(), None).expect("columns"),
-            )),
+            false => {
+                let mut stated = TableEncoding::stated(columns.collect(), None).expect("columns");
+                stated.missing.words = vec![DECLARED.to_owned()];
+                Some(Arc::new(stated))
+            }
         };
         let mut table = Table {
             n: encoding
@@ -231,7 +233,11 @@ impl Shape {
         };
         let cell = |column: &ColumnEncoding| match &column.kind {
             _ if column.missing && rng.random_ratio(1, 8) => {
-                (*["", "?", "NA", "NULL"].choose(rng).expect("words")).to_owned()
+                let among_numbers = ["N/A", "-", "-nan"];
+                let further = among_numbers.iter().filter(|_| column.is_of_numbers());
+                let words = ["", "?", "NA", "NULL", DECLARED];
+                let words: Vec<&&str> = words.iter().chain(further).collect();
+                (**words.choose(rng).expect("words")).to_owned()
             }
             ColumnKind::Boolean { values } => spelled(values.choose(rng).expect("two"), rng),
             ColumnKind::Nominal { values } => values.choose(rng).expect("values").clone(),
@@ -244,6 +250,9 @@ impl Shape {
         encoding.columns.iter().map(cell).collect()
     }
 }
+
+/// A text that the tables declare a missing cell.
+const DECLARED: &str = "n.d.";
 
 /// A spelling of a flag that is the same value.
 fn spelled(value: &str, rng: &mut StdRng) -> String {

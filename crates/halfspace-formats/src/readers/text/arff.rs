@@ -18,9 +18,10 @@ use halfspace_core::memory::{self, NoMemory};
 
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
-use crate::cell::{Cell, DecimalMark};
+use crate::cell::Cell;
 use crate::encoding::KindName;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::numbers::DecimalMark;
 use crate::numbers::parse_number;
 use crate::options::{LabelsColumn, Options};
 use crate::readers::text::arff_header::{self, Attribute, AttributeKind, Nominal};

@@ -7,8 +7,9 @@
 //!   outside these columns is refused.
 //! - In a column of words a number becomes its shortest text, and a truth value `TRUE` or `FALSE`. Blanks around a text
 //!   are dropped. A formula has the value that the workbook stores with it.
-//! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names
-//!   the column. Hidden rows and columns are read.
+//! - A number in the format of a date is the date that the workbook shows.
+//! - Errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names the
+//!   column. Hidden rows and columns are read.
 //!
 //! A row counts against the limits of lines and of the body as a line of CSV would, with the numbers as the workbook
 //! writes them.
@@ -65,7 +66,8 @@ pub(crate) fn parse(
         let Some(part) = &sheet.part else { continue };
         let expansion = package.expansion();
         let xml = XmlPart::new(package.part(part)?, b"worksheet")?;
-        let mut rows = SheetReader::new(xml, &sheet.name, options, &styles, &mut strings);
+        let (name, first_day) = (&sheet.name, workbook.first_day);
+        let mut rows = SheetReader::new(xml, name, options, &styles, first_day, &mut strings);
         if let Some(parsed) = table::read(&mut rows, options, expansion, &mut spool, preview)? {
             return Ok(parsed);
         }

@@ -8,8 +8,10 @@ use super::cell_name::{COLUMNS_MAX, parse, parse_range};
 use super::strings::{SharedStrings, rich_text, unescaped};
 use super::styles::Styles;
 use super::xml::{XmlPart, too_long};
-use crate::cell::{Cell, DecimalMark};
+use crate::cell::Cell;
+use crate::dates;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::numbers::DecimalMark;
 use crate::numbers::{EXACT_MAX, parse_number};
 use crate::options::Options;
 
@@ -21,6 +23,8 @@ pub(super) struct SheetReader<'a, 'p, 'o> {
     strings: &'a mut SharedStrings,
     line_bytes_max: usize,
     decimal: DecimalMark,
+    /// The day on which the days of dates begin, counted from 1899-12-30.
+    first_day: f64,
     /// Whether the reader is inside the element with the rows.
     is_in_rows: bool,
     value: Vec<u8>,
@@ -90,6 +94,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         name: &'a str,
         options: &Options,
         styles: &'a Styles,
+        first_day: f64,
         strings: &'a mut SharedStrings,
     ) -> Self {
         Self {
@@ -99,9 +104,19 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
             strings,
             line_bytes_max: options.limits.line_bytes_max,
             decimal: options.table.decimal.unwrap_or_default(),
+            first_day,
             is_in_rows: false,
             value: Vec::new(),
         }
+    }
+
+    /// The seconds of a date that is given in days. The days before March 1900 are one less, because the spreadsheet
+    /// programs keep a leap day that this year did not have.
+    fn date(&self, days: f64) -> Option<f64> {
+        const LEAP_DAY: f64 = 60.0;
+        let is_before = self.first_day == 0.0 && (1.0..LEAP_DAY).contains(&days);
+        let days = days + self.first_day + f64::from(u8::from(is_before));
+        dates::of_days(days).filter(|_| days >= 0.0)
     }
 
     /// Reads the next row with a value into `row`. Returns false after the last row.
@@ -271,7 +286,16 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 // The table reads numbers and texts with a comma alike.
                 text.extend(number.to_string().replace('.', ",").bytes());
             }
-            CellKind::Number | CellKind::Date => return Ok(Cell::Date),
+            CellKind::Number | CellKind::Date => {
+                let date = match cell.kind {
+                    CellKind::Date => str::from_utf8(value).ok().and_then(dates::iso),
+                    _ => parse_number(value).ok().and_then(|days| self.date(days)),
+                };
+                return match date {
+                    Some(seconds) => Ok(Cell::Date(seconds)),
+                    None => wrong(format!("{} is no date.", excerpt(value))),
+                };
+            }
             CellKind::Error => {
                 text.extend(format!("has the error {}", excerpt(value)).bytes());
                 return Ok(Cell::Refused(start..text.len()));

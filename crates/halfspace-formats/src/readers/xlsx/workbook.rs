@@ -9,11 +9,16 @@ use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
 /// An error lists at most this many sheets.
 const LISTED_MAX: usize = 40;
 
+/// The days from 1899-12-30 to 1904-01-01, the first day of workbooks from old Macintosh programs.
+const DAYS_UNTIL_1904: f64 = 1462.0;
+
 /// A workbook as its first part describes it.
 pub(super) struct Workbook {
     sheets: Vec<Sheet>,
     pub(super) shared_strings: Option<String>,
     pub(super) styles: Option<String>,
+    /// The day on which the days of dates begin, counted from 1899-12-30.
+    pub(super) first_day: f64,
 }
 
 /// A sheet of a workbook.
@@ -54,7 +59,14 @@ impl Workbook {
         };
         let mut xml = XmlPart::new(package.part(&workbook)?, b"workbook")?;
         let mut sheets = Vec::new();
+        let mut first_day = 0.0;
         while xml.child()? {
+            if xml.name() == b"workbookPr" {
+                let [is_later] = xml.attributes(["date1904"])?;
+                if matches!(is_later.as_deref(), Some("1" | "true")) {
+                    first_day = DAYS_UNTIL_1904;
+                }
+            }
             if xml.name() != b"sheets" {
                 xml.skip()?;
                 continue;
@@ -84,6 +96,7 @@ impl Workbook {
             sheets,
             shared_strings: part("sharedStrings"),
             styles: part("styles"),
+            first_day,
         })
     }
 

@@ -21,7 +21,7 @@ pub enum Place {
     },
     /// An RFC 6901 JSON pointer.
     Pointer(String),
-    /// A byte of a binary body, counted from 0.
+    /// A byte of a binary body, or of a text that is not in its charset. Counted from 0.
     Byte(u64),
     /// A value of a binary table. Row and column count from 1, and a label column counts too.
     Cell {
@@ -334,12 +334,9 @@ pub(crate) fn name(text: &[u8]) -> Result<&str, Fault> {
 /// The end of a sentence about a text whose byte `at`, from 0, is not UTF-8.
 pub(crate) fn not_utf8(text: &[u8], at: usize) -> String {
     let byte = text.get(at).copied().unwrap_or_default();
-    let likely = match text {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16",
-        _ => "ISO-8859-1",
-    };
     format!(
-        "is not UTF-8: its byte {} is 0x{byte:02X}; convert the data to UTF-8, as in `iconv -f {likely} -t UTF-8`",
+        "is not UTF-8: its byte {} is 0x{byte:02X}; name the charset of the text, as in `charset=windows-1252`, or \
+         convert it to UTF-8",
         at + 1
     )
 }

@@ -4,8 +4,9 @@
 //! A body of examples arrives as a stream of bytes in one of several formats. This crate turns it into the
 //! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. It covers the
 //! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`,
-//! octets, tensors), the content codings, the stored form with its digest, and the spool, a temporary file for rows
-//! beyond the memory budget. It does not know where the bytes come from, or which request sent them.
+//! octets, tensors), the content codings and the charsets of texts, the stored form with its digest, and the spool, a
+//! temporary file for rows beyond the memory budget. It does not know where the bytes come from, or which request sent
+//! them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. It holds the examples, one read buffer and one line or row in
 //! memory, but not the whole body. The exceptions are a JSON document below 512 KiB, the rows of a JSON table, the
@@ -40,6 +41,7 @@
 
 mod building;
 mod cell;
+mod charset;
 mod classes;
 mod content_coding;
 mod dates;
@@ -54,6 +56,7 @@ mod readers;
 mod stored;
 mod tables;
 mod texts;
+mod utf8_reader;
 mod vocabulary;
 mod written_number;
 
@@ -63,6 +66,7 @@ pub use building::parsed_rows::ParsedRows;
 pub use building::sparse_builder::NAMES_WITHOUT_VALUES;
 pub use building::store_pass::{Stored, storing_bytes};
 pub use cell::{Content, Family, MISSING, MISSING_AMONG_NUMBERS};
+pub use charset::Charset;
 pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use dates::{DateOrder, DatePart};
@@ -76,7 +80,7 @@ pub use extent::{Extent, extent};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use numbers::DecimalMark;
-pub use option_text::{OPTION_NAMES, name_list};
+pub use option_text::{OPTION_NAMES, name_list, row_option_names};
 pub use options::{
     BitOrder, FirstIndex, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans,
 };

@@ -1,10 +1,11 @@
 //! Sets an option of data from its name and its value as text.
 //!
 //! The names and spellings are the same wherever a request states such an option: in the query, in the fields of a
-//! form, and in the members next to the rows of a JSON table.
+//! form, and in the members next to the rows of a JSON table, which cannot state the charset.
 
 use std::str::FromStr;
 
+use crate::charset::Charset;
 use crate::classes::{Classes, threshold_of};
 use crate::dates::DateOrder;
 use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, Unknown};
@@ -14,7 +15,7 @@ use crate::options::BitOrder;
 use crate::options::{FirstIndex, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 26] = [
+pub const OPTION_NAMES: [&str; 27] = [
     "labels",
     "positive",
     "threshold",
@@ -41,7 +42,16 @@ pub const OPTION_NAMES: [&str; 26] = [
     "lower_case",
     "occurrences",
     "conjunctions",
+    CHARSET,
 ];
+
+/// The option that says how to read the bytes of a body. The body itself cannot state it.
+const CHARSET: &str = "charset";
+
+/// The names of the options that a table in JSON may state beside its rows.
+pub fn row_option_names() -> impl Iterator<Item = &'static str> {
+    OPTION_NAMES.into_iter().filter(|name| *name != CHARSET)
+}
 
 impl Options {
     /// Sets the option `name` to the value that `text` spells. Returns false if no option has the name.
@@ -136,6 +146,7 @@ impl Options {
                 ];
                 self.first_index = one_of(text, indices)?;
             }
+            CHARSET => self.charset = Some(Charset::of(text)?),
             "words" | "characters" | "window" if text == "auto" => {}
             _ => return self.extraction.set(name, text),
         }

@@ -3,6 +3,7 @@
 use halfspace_core::learners::engine::assume::Assume;
 use serde::{Deserialize, Serialize};
 
+use crate::charset::Charset;
 use crate::classes::LabelRule;
 use crate::encoding::options::{Numbers, TableOptions, Unknown};
 use crate::error::{Fault, FormatErrorKind};
@@ -181,6 +182,8 @@ pub struct Options {
     pub table: TableOptions,
     /// What the request says about texts and conjunctions.
     pub extraction: Extraction,
+    /// The charset of a text. `None` means UTF-8, or the charset of the byte order mark.
+    pub charset: Option<Charset>,
     /// Distribution that the sender declares for the examples.
     pub assume: Option<Assume>,
     /// Limits of the read.
@@ -326,6 +329,12 @@ impl FormatOption {
         lack: "has no such comments",
         is_stated: |options| options.table.comment.is_some(),
     };
+    pub(crate) const CHARSET: Self = Self {
+        name: "charset",
+        of: "bodies of text that are read as a whole",
+        lack: "has none to choose",
+        is_stated: |options| options.charset.is_some(),
+    };
     pub(crate) const SHEET: Self = Self {
         name: "sheet",
         of: "XLSX",
@@ -465,6 +474,7 @@ impl FormatOption {
                 Self::THRESHOLD,
                 Self::N,
                 Self::VOCABULARY,
+                Self::CHARSET,
             ])
             .chain(Self::COLUMNS)
             .chain(Self::EXTRACTION)

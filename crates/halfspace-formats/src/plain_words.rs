@@ -76,7 +76,7 @@ const TOKENS: [(&str, &str); 4] = [
     ),
     (
         "invalid unicode code point",
-        "the text is not UTF-8; convert the data to UTF-8, as in `iconv -f ISO-8859-1 -t UTF-8`",
+        "the text is not UTF-8; name its charset, as in `charset=windows-1252`, or convert it to UTF-8",
     ),
 ];
 

@@ -2,7 +2,7 @@
 //! no type that a derive macro could describe.
 
 use halfspace_core::learners::sample::target::WEIGHT_MAX;
-use halfspace_formats::{LITERALS_MAX, OPTION_NAMES};
+use halfspace_formats::{LITERALS_MAX, row_option_names};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Ref, RefOr};
@@ -94,7 +94,7 @@ pub fn components() -> Value {
 
 /// Rows and the options of data, which have the names of the query parameters.
 fn table_data(rows: Value) -> Value {
-    let names = OPTION_NAMES.into_iter().chain(["encoding"]);
+    let names = row_option_names().chain(["encoding"]);
     let option = |name| {
         let number = matches!(name, "n" | "bins");
         (

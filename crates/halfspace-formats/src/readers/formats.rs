@@ -10,6 +10,7 @@ use crate::readers::json::data_forms::DataForm;
 use crate::readers::text::write_examples::TextFormat;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
+use crate::utf8_reader::Utf8Reader;
 
 /// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one, and a
 /// preview gets to see the rows of a table.
@@ -128,7 +129,7 @@ const FORMATS: &[FormatEntry] = &[
         lacks: &[
             &FormatOption::NOT_OF_OBJECTS,
             &FormatOption::COLUMNS,
-            &[FormatOption::VOCABULARY],
+            &[FormatOption::VOCABULARY, FormatOption::CHARSET],
             &FormatOption::EXTRACTION,
         ],
         labels: Some(LabelPlaces {
@@ -154,6 +155,7 @@ const FORMATS: &[FormatEntry] = &[
                 FormatOption::POSITIVE,
                 FormatOption::VOCABULARY,
                 FormatOption::FIRST_INDEX,
+                FormatOption::CHARSET,
             ],
             &FormatOption::COLUMNS,
             &FormatOption::EXTRACTION,
@@ -174,6 +176,7 @@ const FORMATS: &[FormatEntry] = &[
             FormatOption::DELIMITER,
             FormatOption::COMMENT,
             FormatOption::FIRST_INDEX,
+            FormatOption::CHARSET,
         ]],
         labels: None,
         parse: crate::readers::xlsx::parse,
@@ -246,7 +249,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
+    /// The format of a Content-Type. Its parameters are ignored: see [`Charset::label_in`](crate::Charset::label_in).
     pub fn from_media_type(content_type: &str) -> Option<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         let mut formats = FORMATS.iter();
@@ -326,7 +329,12 @@ impl Format {
     ) -> Result<Parsed<ParsedRows>, FormatError> {
         let entry = self.entry();
         entry.check(options)?;
-        (entry.parse)(reader, options, spool, preview)
+        // The reader of JSON documents decodes them itself, wherever they stand.
+        if self.is_binary() || self == Self::Json {
+            return (entry.parse)(reader, options, spool, preview);
+        }
+        let mut reader = Utf8Reader::new(reader, options.charset, &options.limits);
+        (entry.parse)(&mut reader, options, spool, preview)
     }
 }
 
@@ -373,6 +381,21 @@ pub fn parse(
     options: &Options,
 ) -> Result<Parsed, FormatError> {
     let parsed = format.parse(&mut reader, options, None, None)?;
+    Ok(parsed.in_memory())
+}
+
+/// Reads a part of a text that is UTF-8 already.
+///
+/// # Errors
+/// As for [`parse`].
+pub(crate) fn parse_utf8(
+    format: Format,
+    mut text: &[u8],
+    options: &Options,
+) -> Result<Parsed, FormatError> {
+    let entry = format.entry();
+    entry.check(options)?;
+    let parsed = (entry.parse)(&mut text, options, None, None)?;
     Ok(parsed.in_memory())
 }
 

@@ -5,6 +5,7 @@ mod bad_workbooks;
 mod binary;
 mod blocks;
 mod budgets;
+mod charsets;
 mod coding;
 mod corpus;
 mod indices;

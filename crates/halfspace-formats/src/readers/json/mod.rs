@@ -29,6 +29,7 @@ use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
 use crate::building::label_names::LabelNames;
+use crate::charset::Charset;
 use crate::classes::LabelRule;
 use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -37,6 +38,7 @@ use crate::plain_words::plain_words;
 use crate::readers::json::depth::DepthReader;
 use crate::readers::json::scope::{Meaning, TensorScope};
 use crate::readers::json::window::{Window, WindowReader};
+use crate::utf8_reader::Utf8Reader;
 
 /// Bytes per read of the source. A buffer is first filled with zeros, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;
@@ -74,12 +76,12 @@ pub fn from_reader_of_labels<T: DeserializeOwned>(
     labels: &LabelRule,
 ) -> Result<T, FormatError> {
     let meaning = Meaning::of_labels(LabelNames::beside(labels, None)?);
-    let Whole(document) = from_reader_with(reader, limits, meaning)?;
+    let Whole(document) = from_reader_with(reader, None, limits, meaning)?;
     Ok(document)
 }
 
-/// Reads one JSON document, which need not be an object. These options say what labels, names and texts in its data
-/// mean.
+/// Reads one JSON document, which need not be an object. These options say what charset it is in, and what labels,
+/// names and texts in its data mean.
 ///
 /// # Errors
 /// As for [`from_reader`].
@@ -88,15 +90,17 @@ pub fn from_reader_of_any<T: DeserializeOwned>(
     options: &Options,
 ) -> Result<T, FormatError> {
     let meaning = Meaning::of(options)?;
-    from_reader_with(reader, &options.limits, meaning)
+    from_reader_with(reader, options.charset, &options.limits, meaning)
 }
 
 /// Reads one JSON document like [`from_reader_of_any`]. Its data have this meaning.
-pub(crate) fn from_reader_with<T: DeserializeOwned>(
+fn from_reader_with<T: DeserializeOwned>(
     reader: impl Read,
+    charset: Option<Charset>,
     limits: &ParseLimits,
     meaning: Meaning,
 ) -> Result<T, FormatError> {
+    let reader = Utf8Reader::new(reader, charset, limits);
     let mut reader = DepthReader::new(reader, limits.json_depth_max);
     let mut begun = Vec::new();
     reader

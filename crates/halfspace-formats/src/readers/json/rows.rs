@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::building::parsed::Parsed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
-use crate::option_text::OPTION_NAMES;
+use crate::option_text::row_option_names;
 use crate::options::{FormatOption, Options};
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::tables::preview::Preview;
@@ -65,10 +65,12 @@ impl<'de> Visitor<'de> for TableVisitor {
                 rows = Some(map.next_value()?);
                 continue;
             }
-            if !OPTION_NAMES.contains(&name.as_str()) && name != ENCODING {
-                let known = OPTION_NAMES.join(", ");
+            if name != ENCODING && !row_option_names().any(|known| known == name) {
+                let known = row_option_names().chain(["rows", ENCODING]);
+                let known = known.map(|known| format!("`{known}`")).collect::<Vec<_>>();
                 return fail(format!(
-                    "unknown field {shown}, expected one of rows, {known}, {ENCODING}"
+                    "unknown field {shown}, expected one of {}",
+                    known.join(", ")
                 ));
             }
             let text = match map.next_value::<Value>()? {

@@ -11,8 +11,9 @@ use memchr::{memchr, memrchr};
 use crate::building::parsed::Parsed;
 use crate::error::{Fault, FormatError, Place};
 use crate::options::Options;
-use crate::readers::formats::{Format, parse};
+use crate::readers::formats::{Format, parse_utf8};
 use crate::readers::text::lines::empty_lines;
+use crate::utf8_reader::Utf8Reader;
 
 /// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;
@@ -22,7 +23,7 @@ const STEP_LINES_MAX: usize = 4096;
 
 /// Reader of a stream of lines, step by step.
 pub struct LineSteps<R> {
-    reader: R,
+    reader: Utf8Reader<R>,
     options: Options,
     /// Bytes that arrived. `waiting[..read]` has been returned, and the whole lines end at `whole`.
     waiting: Vec<u8>,
@@ -49,7 +50,7 @@ impl<R: Read> LineSteps<R> {
     /// Makes a reader of the lines of `reader`, each read with these options.
     pub fn new(reader: R, options: Options) -> Self {
         Self {
-            reader,
+            reader: Utf8Reader::new(reader, options.charset, &options.limits),
             options,
             waiting: Vec::new(),
             read: 0,
@@ -76,7 +77,7 @@ impl<R: Read> LineSteps<R> {
                 if self.has_examples {
                     return Ok(None);
                 }
-                return parse(Format::Ndjson, [].as_slice(), &self.options).map(|_| None);
+                return parse_utf8(Format::Ndjson, &[], &self.options).map(|_| None);
             }
             let (bytes, lines) = empty_lines(&self.waiting[self.read..self.whole], u64::MAX);
             if bytes > 0 {
@@ -88,7 +89,7 @@ impl<R: Read> LineSteps<R> {
             let text = &self.waiting[self.read..end];
             let lines = lines_in(text);
             if !text.trim_ascii().is_empty() {
-                let parsed = parse(Format::Ndjson, text, &self.options);
+                let parsed = parse_utf8(Format::Ndjson, text, &self.options);
                 let mut parsed = match parsed {
                     Ok(parsed) if lines == 1 || fits(&parsed) => parsed,
                     Err(error) if lines == 1 => return Err(placed(error, self.lines)),

@@ -104,7 +104,6 @@ impl<R: Read> LineReader<R> {
         }
         if self.number == 1 {
             refuse_compressed(text)?;
-            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         }
         Ok(Some(Line {
             number: self.number,
@@ -217,13 +216,12 @@ mod tests {
 
     #[test]
     fn lines_end_with_either_ending_or_the_body() {
-        let cases: [(&str, &[&str]); 6] = [
+        let cases: [(&str, &[&str]); 5] = [
             ("", &[]),
             ("a", &["a"]),
             ("a\n", &["a"]),
             ("a\r\nb", &["a", "b"]),
             ("\n\nb\n", &["", "", "b"]),
-            ("\u{feff}a\r\n", &["a"]),
         ];
         for (text, expected) in cases {
             let read = lines(text.as_bytes(), 100).expect("short lines");

@@ -9,6 +9,7 @@ use crate::options::{FormatOption, Options, UnlabelledMeans};
 use crate::readers::text::lines::{Line, LineReader};
 use crate::readers::text::ndjson::{EXAMPLE, ExampleLines};
 use crate::tables::objects::with_names;
+use crate::utf8_reader::Utf8Reader;
 
 /// Approximate bytes of text per portion. If a caller must not wait for the body, it must not compute for long
 /// either.
@@ -17,7 +18,7 @@ const PORTION_BYTES: u64 = 256 * 1024;
 /// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines, labels and
 /// values hold across all portions.
 pub struct NdjsonPortions<R> {
-    lines: LineReader<Ration<R>>,
+    lines: LineReader<Ration<Utf8Reader<R>>>,
     examples: ExampleLines,
     /// The options for rows, if there is an encoding.
     encoded: Option<Options>,
@@ -85,6 +86,7 @@ impl<R: Read> NdjsonPortions<R> {
     /// When the options do not fit NDJSON or exceed a limit.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
         options.refuse("NDJSON", &FormatOption::NOT_OF_OBJECTS)?;
+        options.refuse("a stream of lines", &[FormatOption::CHARSET])?;
         let mut options = options.clone();
         if options.label_rule == LabelRule::New {
             // The values of later lines cannot decide what the labels of this one mean.
@@ -105,6 +107,7 @@ impl<R: Read> NdjsonPortions<R> {
             .encoding
             .is_some()
             .then(|| with_names(options));
+        let reader = Utf8Reader::new(reader, None, &options.limits);
         let ration = Ration { reader, left: 0 };
         Ok(Self {
             lines: LineReader::new(ration, options.limits.line_bytes_max),

@@ -65,7 +65,7 @@ pub struct FieldError {
     /// Row of a binary table, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
-    /// Byte of a binary body, from 0.
+    /// Byte of a binary body, or of a text that is not in its charset, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// Description of the error, with the expected value.

@@ -5,6 +5,7 @@ mod amplification;
 mod bad_input;
 mod bounded_perceptron;
 mod certificates;
+mod charsets;
 mod class_names;
 mod classes;
 mod code;

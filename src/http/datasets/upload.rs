@@ -167,7 +167,7 @@ async fn read_lines(
     })?;
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
     app.jobs.store.ensure_space().await?;
-    let options = data.resolve(app, owner).await?;
+    let options = data.resolve(app, owner, &body.parts.headers).await?;
     let preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(&options), options.assume);
     let scratch = app.scratch.clone();
@@ -265,7 +265,7 @@ fn outcome<T>(
     }
 }
 
-/// The options of a JSON body, where fields replace the query parameters but for those of texts.
+/// The options of a JSON body, where fields replace the query parameters but for the charset and those of texts.
 ///
 /// # Errors
 /// Any other parameter, or an invalid value.
@@ -275,7 +275,10 @@ fn text_options(
 ) -> Result<Options, Problem> {
     let mut options = DataOptions::new(limits).options;
     for (name, text) in query {
-        let set = options.set_of_texts(name, text);
+        let set = match name.as_str() {
+            "charset" => options.set(name, text),
+            _ => options.set_of_texts(name, text),
+        };
         let wrong = |detail| Problem::parameter(Code::INVALID_PARAMETER, name, detail);
         if !set.map_err(wrong)? {
             let detail =
@@ -294,8 +297,10 @@ async fn read_json(
     query: &Pairs,
     purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
-    let options = text_options(query, &body.limits)?;
-    let stated = query.first().map(|(name, _)| name.clone());
+    let mut options = text_options(query, &body.limits)?;
+    data_options::take_charset(&mut options, &body.parts.headers)?;
+    let mut stated = query.iter().map(|(name, _)| name);
+    let stated = stated.find(|name| *name != "charset").cloned();
     let effort = body.effort(&options);
     let read = body.read_held(app, effort, move |reader| {
         let DatasetBody { request, data_at } = json::from_reader_of_any(reader, &options)?;

@@ -86,7 +86,7 @@ impl DataBody {
     pub fn effort(&self, options: &Options) -> Effort {
         let work = ExamplesWork::reading(self.format, options.n, options);
         let is_told = self.format.is_dense() && self.format != Format::Json;
-        match is_told && work.words_a_byte == 0 {
+        match is_told && work.words_a_byte == 0 && !work.is_decoded {
             true => Effort::AsItsBytes,
             false => Effort::Bounded(work),
         }

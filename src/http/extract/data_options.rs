@@ -3,8 +3,9 @@
 
 use std::str::FromStr;
 
+use axum::http::{HeaderMap, header};
 use halfspace_core::suggestions::nearest;
-use halfspace_formats::{LabelRule, OPTION_NAMES, Options, ParseLimits};
+use halfspace_formats::{Charset, Format, LabelRule, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
 use crate::jobs::JobsError;
@@ -55,6 +56,10 @@ pub struct DataParameters {
     delimiter: Option<String>,
     /// Punctuation mark with which a line of CSV begins that is no row, such as `#` or `%`. By default there is none.
     comment: Option<String>,
+    /// Charset of a text, by a label of the WHATWG standard such as `windows-1252`, `iso-8859-1`, `utf-16le` or
+    /// `shift_jis`. By default a byte order mark or the parameter `charset` of the Content-Type decides, and a text
+    /// with neither is UTF-8. Statements that contradict each other are refused, and so is a byte that is no character.
+    charset: Option<String>,
     /// Decimal mark of the texts of a table: `.` (the default) or `,`. The other one may stand between thousands.
     decimal: Option<String>,
     /// Order of dates whose year comes last: `dmy` for 31/12/2024, `mdy` for 12/31/2024. Dates such as 2024-12-31 need
@@ -170,11 +175,18 @@ impl DataOptions {
         Ok(true)
     }
 
-    /// Loads the encoding that the query names.
+    /// Loads the encoding that the query names, and takes the charset of the body from these headers.
     ///
     /// # Errors
-    /// An encoding that does not exist, or names for a reader of fixed features. Errors of the store pass through.
-    pub async fn resolve(self, app: &App, owner: &Owner) -> Result<Options, Problem> {
+    /// An encoding that does not exist, names for a reader of fixed features, or a charset as for [`take_charset`].
+    /// Errors of the store pass through.
+    pub async fn resolve(
+        mut self,
+        app: &App,
+        owner: &Owner,
+        headers: &HeaderMap,
+    ) -> Result<Options, Problem> {
+        take_charset(&mut self.options, headers)?;
         if let Some(reader) = self.reader {
             check_vocabulary(&self.options, reader)?;
         }
@@ -283,6 +295,38 @@ impl EncodingSource {
             error => error.into(),
         })
     }
+}
+
+/// Takes the charset of a text from its Content-Type.
+///
+/// # Errors
+/// An unknown charset, or one that contradicts the query.
+pub fn take_charset(options: &mut Options, headers: &HeaderMap) -> Result<(), Problem> {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default();
+    let is_text = Format::from_media_type(content_type).is_some_and(|format| !format.is_binary());
+    // Clients add the parameter to any type, also to one of bytes.
+    let Some(label) = Charset::label_in(content_type).filter(|_| is_text) else {
+        return Ok(());
+    };
+    let stated = Charset::of(label).map_err(|detail| {
+        Problem::parameter(Code::UNSUPPORTED_MEDIA_TYPE, "Content-Type", detail)
+    })?;
+    match options.charset {
+        None if stated == Charset::UTF_8 => {}
+        None => options.charset = Some(stated),
+        Some(own) if own.name() == stated.name() => {}
+        Some(own) => {
+            let detail = format!(
+                "`{}` contradicts the Content-Type, which states `{}`; state one charset",
+                own.name(),
+                stated.name()
+            );
+            return Err(Problem::parameter(Code::BAD_OPTION, "charset", detail));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the request asks for names only where the model or the session reads names.

@@ -19,7 +19,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use form_urlencoded::Serializer;
 use futures_util::{Stream, stream};
-use halfspace_formats::Format;
+use halfspace_formats::{Charset, Format};
 use multer::{Field, Multipart};
 use tokio::time::timeout;
 
@@ -169,7 +169,7 @@ fn checked_name(field: &Field) -> Result<String, Problem> {
 const COMPRESSED: [(&str, &str); 2] = [(".gz", "gzip"), (".zst", "zstd")];
 
 /// The Content-Type and the Content-Encoding of the file as a body. The name decides if the type says nothing. The type
-/// of a compressed file says nothing, because clients state the type of the archive.
+/// of a compressed file says nothing, because clients state the type of the archive. A charset beside the type counts.
 fn content_type(file: &Field) -> Result<(HeaderValue, Option<&'static str>), Problem> {
     let file_name = file.file_name().unwrap_or_default();
     let compressed = COMPRESSED.iter().find_map(|(ending, coding)| {
@@ -202,7 +202,17 @@ fn content_type(file: &Field) -> Result<(HeaderValue, Option<&'static str>), Pro
         );
         Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
     })?;
-    Ok((HeaderValue::from_static(format.media_type()), coding))
+    let media_type = format.media_type();
+    let own = match Charset::label_in(given) {
+        Some(label) => HeaderValue::try_from(format!("{media_type}; charset={label}")),
+        None => Ok(HeaderValue::from_static(media_type)),
+    };
+    let own = own.map_err(|_| {
+        wrong(
+            "The charset of the file is unreadable; name one, as in `type=text/csv;charset=utf-8`.",
+        )
+    })?;
+    Ok((own, coding))
 }
 
 fn add_to_query(parts: &mut Parts, fields: &[(String, String)]) -> Result<(), Problem> {

@@ -2,7 +2,7 @@
 //!
 //! Work is counted in machine words: a word is one multiplication and addition, or eight bytes of memory.
 
-use halfspace_formats::{Format, Options, extent};
+use halfspace_formats::{Charset, Format, Options, extent};
 
 /// Largest work without a permit: about a millisecond and at most 8 MiB.
 pub const SMALL_WORDS_MAX: u64 = 1 << 20;
@@ -22,6 +22,8 @@ pub struct ExamplesWork {
     pub words_each: u64,
     /// Words of work per byte of the body after parsing, because an example may have any number of names.
     pub words_a_byte: u64,
+    /// Whether the bytes of the body tell little of its text, which is in another charset.
+    pub is_decoded: bool,
 }
 
 impl ExamplesWork {
@@ -34,11 +36,16 @@ impl ExamplesWork {
             words_each: 0,
             // One name per character is work proportional to the bytes.
             words_a_byte: options.names_per_character() as u64 - 1,
+            is_decoded: options.charset.is_some(),
         }
     }
 
     /// An upper bound on the words of work for a whole body.
     pub fn words(&self, body: &[u8]) -> u64 {
+        let is_marked = Charset::is_marked(body) && !self.format.is_binary();
+        if self.is_decoded || is_marked {
+            return u64::MAX;
+        }
         let extent = extent(self.format, body, self.n);
         // The values of a dense row are bytes of the body, so a small body has few of them.
         let unpacked = match self.format.is_dense() {

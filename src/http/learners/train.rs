@@ -89,7 +89,7 @@ async fn made(
     let (mut job, data) = read_query(body.parts.uri.query(), entry, &body.limits)?;
     let format = body.format;
     job.memory = RequestMemory::of(&body.parts);
-    let mut options = data.resolve(&app, &owner).await?;
+    let mut options = data.resolve(&app, &owner, &body.parts.headers).await?;
     if let Some((_, model)) = job.task.model() {
         read_for_model(&app, &owner, model, format, &mut options).await?;
     } else if let Some(rule) = stated_rule(&job.task, &TaskPlace::in_query(None))? {

@@ -69,7 +69,10 @@ pub async fn evaluate_model(
     let n = model.predictor.n();
     let data = options_of(&model, format, ExamplesUse::Evaluate, &body.limits);
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
-    let options = query.data.resolve(&app, &owner).await?;
+    let options = query
+        .data
+        .resolve(&app, &owner, &body.parts.headers)
+        .await?;
     check_n(&options, n, &model.names, "model")?;
     let effort = Effort::Bounded(ExamplesWork {
         words_each: model.predictor.words_of_work(),

@@ -196,7 +196,7 @@ pub async fn explain_model_example(
     let media_type = accepted(&body.parts.headers, &MEDIA_TYPES)?;
     let mut data = options_of(&model, body.format, ExamplesUse::Predict, &body.limits);
     let asked = Asked::read(body.parts.uri.query(), &mut data)?;
-    let options = data.resolve(&app, &owner).await?;
+    let options = data.resolve(&app, &owner, &body.parts.headers).await?;
     check_n(&options, model.predictor.n(), &model.names, "model")?;
     let (parsed, held) = sent(&app, body, options, model.predictor.n()).await?;
     let permit = match held {

@@ -195,7 +195,7 @@ pub async fn answer(
         options.options.label_rule = LabelRule::Ignored(None);
     }
     let query = PredictQuery::read(body.parts.uri.query(), options)?;
-    let options = query.data.resolve(app, owner).await?;
+    let options = query.data.resolve(app, owner, &body.parts.headers).await?;
     check_n(&options, model.predictor.n(), &model.names, "model")?;
     let asked = PredictRequest {
         app: app.clone(),

@@ -108,7 +108,7 @@ pub async fn learn_session_examples(
     );
     options.options.label_rule = label_rule;
     let options = options.read(body.parts.uri.query())?;
-    let mut options = options.resolve(&app, &owner).await?;
+    let mut options = options.resolve(&app, &owner, &body.parts.headers).await?;
     options.values = Some(spec.values);
     match body.format {
         Format::Json => {

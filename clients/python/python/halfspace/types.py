@@ -1406,7 +1406,7 @@ class FieldError(Struct, kw_only=True, omit_defaults=True):
     """Line of the body, from 1."""
 
     offset: int | None = None
-    """Byte of a binary body, from 0."""
+    """Byte of a binary body, or of a text that is not in its charset, from 0."""
 
     parameter: str | None = None
     """Query parameter or header at fault."""

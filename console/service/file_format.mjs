@@ -2,7 +2,7 @@
 
 /** @typedef {{label: string, mediaType: string, isLines: boolean, isTable: boolean, hasDelimiter?: boolean, hasHeader?: boolean,
  *   isWorkbook?: boolean, needsN?: boolean, takesNames?: boolean}} Format
- * `isLines`: the file can be cut at the end of a line. `isTable`: the file has columns of several kinds. `takesNames`: features may have names that nobody lists. */
+ * `isLines`: the file is text and can be cut at the end of a line. `isTable`: the file has columns of several kinds. `takesNames`: features may have names that nobody lists. */
 
 /** @type {Record<string, Format>} */
 export const FORMATS = {
@@ -85,7 +85,20 @@ async function firstLines(stream, file) {
     if (value.length > room) break;
   }
   await reader.cancel().catch(() => {});
-  const end = bytes.lastIndexOf(0x0a);
-  if (end < 0) return { body: null, coding: null, isPart: true, why: "The first line is longer than 1 MiB." };
-  return { body: new Blob([bytes.subarray(0, end + 1)]), coding: null, isPart: true };
+  const end = endOfLines(bytes);
+  if (end === 0) return { body: null, coding: null, isPart: true, why: "The first line is longer than 1 MiB." };
+  return { body: new Blob([bytes.subarray(0, end)]), coding: null, isPart: true };
+}
+
+/** Where the whole lines end. In UTF-16, which a byte order mark shows, a line feed has two bytes. @param {Uint8Array} bytes */
+function endOfLines(bytes) {
+  const isLittle = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const isBig = bytes[0] === 0xfe && bytes[1] === 0xff;
+  for (let at = bytes.length - 1; at >= 0; at -= 1) {
+    if (bytes[at] !== 0x0a) continue;
+    if (isLittle && at % 2 === 0 && bytes[at + 1] === 0) return at + 2;
+    if (isBig && at % 2 === 1 && bytes[at - 1] === 0) return at + 1;
+    if (!isLittle && !isBig) return at + 1;
+  }
+  return 0;
 }

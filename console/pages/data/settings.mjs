@@ -12,6 +12,8 @@ export const FIELDS = {
   header: { title: "First row holds names", type: "string", enum: ["true", "false"], default: "automatic" },
   delimiter: { title: "Between the fields", type: "string", enum: [",", ";", "|", "tab", "blank"], default: "automatic" },
   comment: { title: "Mark of comments", type: "string", default: "none", description: "A line that begins with it, such as # or %, is no row." },
+  charset: { title: "Charset", type: "string", default: "UTF-8",
+    description: "Such as windows-1252 or shift_jis, if the text is not UTF-8. UTF-16 is known by its byte order mark." },
   decimal: { title: "Decimal mark", type: "string", enum: [".", ","], default: "." },
   dates: { title: "Dates such as 1/2/2024", type: "string", enum: ["dmy", "mdy"], default: "words",
     description: "dmy: the day comes first. mdy: the month does. Dates such as 2024-02-01 need no choice." },
@@ -50,6 +52,7 @@ export function settingsOf(format, query) {
     : mediaType === "text/x-libsvm" ? ["positive", "threshold", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "threshold", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
   if (format.hasDelimiter) names.push("delimiter", "comment", "decimal");
+  if (format.isLines) names.push("charset");
   if (format.isWorkbook) names.push("sheet");
   if (format.isTable) names.push("encoding", ...(query.get("encoding") ? ["unknown"] : []));
   if (format.takesNames) names.push("vocabulary");

@@ -15,7 +15,7 @@ const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "dates", "encodi
  */
 export function optionsOf(query, format) {
   const names = [...COMMON, ...(format.isTable ? TABLE : []), ...(format.hasDelimiter ? ["delimiter", "comment", "decimal"] : []),
-    ...(format.hasHeader ? ["header"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable || format.mediaType === "text/x-vw" ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
+    ...(format.hasHeader ? ["header"] : []), ...(format.isLines ? ["charset"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable || format.mediaType === "text/x-vw" ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
     .filter((name) => !(["text/x-libsvm", "text/x-vw"].includes(format.mediaType) && name === "labels"));
   return Object.fromEntries(names.flatMap((name) => {
     const text = query.get(name);

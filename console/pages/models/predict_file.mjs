@@ -9,7 +9,7 @@ import { send } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
 import { piecesOf } from "../../service/text_stream.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "../../view/download.mjs";
-import { Field, Panel, Select } from "../../view/parts.mjs";
+import { Field, Panel, Select, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
@@ -33,15 +33,17 @@ export function PredictFile({ model, query }) {
   const [data, setData] = useState(/** @type {DataFile|null} */ (null));
   const [answers, setAnswers] = useState(/** @type {Answers|null} */ (null));
   const unknown = query.get("unknown") === "zero" ? "zero" : "";
+  const isText = FORMATS[data?.format ?? "csv"]?.isLines ?? false;
+  const charset = (isText && query.get("charset")) || "";
   const predicting = useAction(async (abort) => {
-    if (data) setAnswers(await predict(model, data, unknown, abort));
+    if (data) setAnswers(await predict(model, data, { unknown, charset }, abort));
   });
   const choose = (/** @type {DataFile} */ chosen) => {
     setAnswers(null);
     setData(chosen);
   };
   const recipe = { operation: "predict_model", arguments: [model.id], method: /** @type {const} */ ("POST"), path: `v1/models/${model.id}/predict`,
-    query: { unknown }, headers: { ...headersOf(data?.format ?? "csv", data?.coding ?? null), accept: NDJSON }, body: "", file: data?.file.name ?? "data.csv" };
+    query: { unknown, charset }, headers: { ...headersOf(data?.format ?? "csv", data?.coding ?? null), accept: NDJSON }, body: "", file: data?.file.name ?? "data.csv" };
   return html`<${Panel} title="Predict a file">
     <p class="muted">${model.table ? "The file has the columns of the training table. A label column may be absent."
       : model.vocabulary === "open" ? "The examples of the file have names, which may be new." : "The file has the features of the training data, in the same order."}</p>
@@ -49,6 +51,9 @@ export function PredictFile({ model, query }) {
     ${model.table && html`<div class="fields"><${Field} label="Unknown values" hint="Values that the training table did not have.">
       ${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${unknown} options=${[["", "refuse the row"], ["zero", "set no feature"]]}
         onChange=${(/** @type {string} */ value) => setQuery({ unknown: value })} />`}<//></div>`}
+    ${isText && html`<div class="fields"><${Field} label="Charset" hint="Such as windows-1252, if the file is not UTF-8.">
+      ${(/** @type {object} */ attributes) => html`<input ...${attributes} value=${charset} placeholder="default: UTF-8" spellcheck=${false} autocomplete="off"
+        onInput=${(/** @type {Event} */ event) => setQuery({ charset: valueOf(event).trim() })} />`}<//></div>`}
     <div class="row"><button class="primary" disabled=${!data || predicting.isRunning} onClick=${predicting.start}>
       ${predicting.isRunning ? "Predicting…" : "Predict"}</button></div>
     <${Fault} error=${predicting.error} />
@@ -57,8 +62,8 @@ export function PredictFile({ model, query }) {
   <//>`;
 }
 
-/** @param {Model} model  @param {DataFile} data  @param {string} unknown  @param {AbortSignal} abort @returns {Promise<Answers>} */
-async function predict(model, data, unknown, abort) {
+/** @param {Model} model  @param {DataFile} data  @param {Record<string, string>} query  @param {AbortSignal} abort @returns {Promise<Answers>} */
+async function predict(model, data, query, abort) {
   const format = FORMATS[data.format] ?? /** @type {import("../../service/file_format.mjs").Format} */ (FORMATS.csv);
   const beginning = await beginningOf(data.file, format, data.coding);
   if (!beginning.body) throw new Error(`${beginning.why} Use the command below for this file.`);
@@ -66,7 +71,7 @@ async function predict(model, data, unknown, abort) {
   const stop = () => enough.abort();
   abort.addEventListener("abort", stop, { once: true });
   try {
-    const answer = await send({ method: "POST", path: `v1/models/${model.id}/predict`, query: { unknown }, body: beginning.body,
+    const answer = await send({ method: "POST", path: `v1/models/${model.id}/predict`, query, body: beginning.body,
       headers: { ...headersOf(data.format, beginning.coding), accept: NDJSON } }, enough.signal);
     const found = await readLines(answer);
     return { ...found, isCut: found.isCut || beginning.isPart };

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ColumnKind, KindName, Missing, Numbers};
+use crate::{ColumnKind, KindName, Missing, Numbers, TableOptions};
 
 /// Header with two nominal attributes, a number and a class.
 const HEAD: &str = "% a comment\n@RELATION 'any thing'\n\n@attribute colour {red, 'dark blue', \
@@ -329,9 +329,14 @@ fn bad_arff_rows_are_refused_at_their_place() {
         ("red,x,1,maybe\n", Kind::BadValue, 9, 9),
         ("red,x,1\n", Kind::UnequalLength, 9, 8),
         ("red,x,1,yes,no\n", Kind::UnequalLength, 9, 12),
-        ("red x 1 yes\n", Kind::Syntax, 9, 5),
-        ("dark blue,x,1,yes\n", Kind::Syntax, 9, 6),
+        ("red x 1\n", Kind::UnequalLength, 9, 8),
+        ("red x 1 yes no\n", Kind::UnequalLength, 9, 13),
+        ("red,x,1,\n", Kind::UnequalLength, 9, 8),
+        ("dark blue,x,1,yes\n", Kind::UnequalLength, 9, 14),
         ("red,,1,yes\n", Kind::Syntax, 9, 5),
+        ("red x, ,1 yes\n", Kind::Syntax, 9, 8),
+        (",red,x,1,yes\n", Kind::Syntax, 9, 1),
+        ("red,x,'?',yes\n", Kind::BadValue, 9, 7),
         ("'red,x,1,yes\n", Kind::Syntax, 9, 1),
         ("red,x,1,yes}\n", Kind::Syntax, 9, 12),
         ("red,x,1,yes,{2}\n", Kind::Unsupported, 9, 13),
@@ -344,7 +349,8 @@ fn bad_arff_rows_are_refused_at_their_place() {
         ("{2 1, 2 1}\n", Kind::IndexOrder, 9, 7),
         ("{2 1\n", Kind::Syntax, 9, 5),
         ("{2}\n", Kind::Syntax, 9, 3),
-        ("{2 1 3 no}\n", Kind::Syntax, 9, 6),
+        ("{2 1 3}\n", Kind::Syntax, 9, 7),
+        ("{2 1,, 3 no}\n", Kind::Syntax, 9, 6),
         ("{2 1} red\n", Kind::Syntax, 9, 7),
     ];
     for (rows, kind, line, column) in cases {
@@ -367,6 +373,69 @@ fn bad_arff_rows_are_refused_at_their_place() {
 }
 
 #[test]
+fn arff_values_stand_between_blanks_or_commas() {
+    let commas = with_head("red,x,1.5,yes\n'dark blue',x,?,no\n\"it's\",x,0,no\n");
+    let options = Options {
+        table: TableOptions {
+            missing: Some(Missing::Drop),
+            ..TableOptions::default()
+        },
+        ..Options::default()
+    };
+    let read = |body: &str| parse(Format::Arff, body.as_bytes(), &options);
+    let expected = read(&commas).expect("good");
+    for rows in [
+        "red x 1.5 yes\n'dark blue' x ? no\n\"it's\" x 0 no\n",
+        "  red\tx   1.5\tyes \n'dark blue'\tx\t?\tno % c\n\"it's\" x 0 no\r\n",
+        "red x,1.5 yes,\n'dark blue' , x ?,no ,\n\"it's\" x,0 no\n",
+        "{2 1.5}\n{0 'dark blue' 2 ? 3 no}\n{0 \"it's\",3\tno,}\n",
+    ] {
+        let found = read(&with_head(rows)).unwrap_or_else(|error| panic!("{rows}: {error}"));
+        assert_eq!(found.data, expected.data, "{rows}");
+        assert_eq!(found.table, expected.table, "{rows}");
+    }
+    let head = with_head("red,x,1,yes\n");
+    for declared in [
+        "{red 'dark blue' \"it's\"}",
+        "{ red\t'dark blue', \"it's\" , }",
+    ] {
+        let blanks = head.replace("{red, 'dark blue', \"it's\"}", declared);
+        assert_ne!(blanks, head);
+        assert_eq!(read(&blanks).unwrap().table, read(&head).unwrap().table);
+    }
+}
+
+/// Only a plain question mark is a missing value. One in quotes is a value or a class with this name.
+#[test]
+fn quoted_question_mark_is_a_value() {
+    let head =
+        "@relation r\n@attribute a {x,'?'}\n@attribute s string\n@attribute y {p,'?'}\n@data\n";
+    let rows = "x,'?',p\n'?',\"?\",'?'\n?,?,p\n";
+    let parsed = read(Format::Arff, &format!("{head}{rows}")).expect("good");
+    assert_eq!(parsed.class_names().expect("names"), ["'?'", "p"]);
+    assert_eq!(labels(&parsed.data), "101");
+    let table = parsed.table.expect("a table");
+    let kind = ColumnKind::Names {
+        cells: crate::NamedCells::Nominal,
+    };
+    assert_eq!(table.columns[0].kind, kind);
+    let names: Vec<_> = parsed
+        .vocabulary
+        .expect("names")
+        .names()
+        .map(str::to_owned)
+        .collect();
+    assert!(names.contains(&"a='?'".to_owned()), "{names:?}");
+    let fixed = "@relation r\n@attribute a {x,'?'}\n@attribute y {p,q}\n@data\nx,p\n'?',q\n?,q\n";
+    let parsed = read(Format::Arff, fixed).expect("good");
+    assert_eq!(
+        parsed.feature_names.expect("names"),
+        ["a='?'", "a=x", "a=?"]
+    );
+    assert_eq!(super::rows(&parsed.data), ["010", "100", "001"]);
+}
+
+#[test]
 fn bad_arff_declarations_are_refused_at_their_place() {
     use FormatErrorKind as Kind;
     let cases = [
@@ -381,7 +450,8 @@ fn bad_arff_declarations_are_refused_at_their_place() {
         ("@attribute a real 5\n", Kind::Syntax, 2, 19),
         ("@attribute a {}\n", Kind::Syntax, 2, 15),
         ("@attribute a {u,,}\n", Kind::Syntax, 2, 17),
-        ("@attribute a {u v}\n", Kind::Syntax, 2, 17),
+        ("@attribute a {u v u}\n", Kind::Schema, 2, 19),
+        ("@attribute a {,u}\n", Kind::Syntax, 2, 15),
         ("@attribute a {u,v\n", Kind::Syntax, 2, 18),
         ("@attribute a {u,v,'u'}\n", Kind::Schema, 2, 19),
         (

@@ -4,8 +4,13 @@
 //! values of nominal columns. The class is the last attribute unless the options name another one. If it declares two
 //! values, the first is +1, except that a class with the values 1 and -1, or 1 and 0, is read as in other formats.
 //!
+//! As in Weka, blanks separate values like commas, so that a value with blanks stands in quotes, and a comma may also
+//! stand before the end of a row or of declared values. Two commas without a value between them are refused, however:
+//! Weka would read `1,,2` as two values.
+//!
 //! In a sparse row omitted values are 0, which means the first value of a nominal attribute. So dense and sparse rows
-//! of one file are the same data. Source: the `ARFF` page of the `Weka` manual.
+//! of one file are the same data. Sources: the `ARFF` page of the `Weka` manual, and
+//! `ArffLoader.java` of Weka 3.8.
 //!
 //! We do not use the crate `arff` 0.3 of 2018. It wants the whole text in memory, and ordinary files defeat it: it
 //! refuses the UCI file `kr-vs-kp` for the CR LF at its line ends, and cuts a quoted value at the comma inside. It
@@ -217,24 +222,26 @@ impl<'l> ArffRow<'l> {
             false => row.read_dense(&mut scanner, attributes)?,
         }
         let after = scanner.place();
-        let has_more = scanner.take(b',');
-        if scanner.peek() == Some(b'{') {
-            let detail = "The row has a weight. Weights are not supported; remove the weight.";
-            let fault = Fault::new(FormatErrorKind::Unsupported, detail);
-            return Err((scanner.place(), fault));
+        // A comma may end a row too.
+        scanner.take(b',');
+        match scanner.peek() {
+            Some(b'{') => {
+                let detail = "The row has a weight. Weights are not supported; remove the weight.";
+                let fault = Fault::new(FormatErrorKind::Unsupported, detail);
+                Err((scanner.place(), fault))
+            }
+            Some(byte) if byte != b'}' && !row.is_sparse => {
+                let detail = format!(
+                    "The row has more values than the {attributes} declared attributes; declare an `@attribute` for \
+                     each value, or quote a value with commas or blanks."
+                );
+                Err((after, Fault::new(FormatErrorKind::UnequalLength, detail)))
+            }
+            _ => scanner.end_after("the row").map(|()| Some(row)),
         }
-        // Weka reads a comma at the end of a row as a blank.
-        if has_more && scanner.peek().is_some() {
-            let detail = format!(
-                "The row has more values than the {attributes} declared attributes; declare an `@attribute` for each \
-                 value, or quote a value with commas."
-            );
-            return Err((after, Fault::new(FormatErrorKind::UnequalLength, detail)));
-        }
-        scanner.end_after("the row")?;
-        Ok(Some(row))
     }
 
+    /// Reads `value, value` or `value value`.
     fn read_dense(
         &mut self,
         scanner: &mut Scanner<'l>,
@@ -244,13 +251,12 @@ impl<'l> ArffRow<'l> {
         needed.map_err(|full| (scanner.place(), full.into()))?;
         self.given.reserve_exact(attributes);
         for at in 0..attributes {
-            if at > 0 && !scanner.take(b',') {
-                let place = scanner.place();
-                if scanner.peek().is_some() {
-                    let detail = "A comma is missing between two values; separate the values by commas, as in \
-                                  `tr -s ' ' ','`, and quote values with blanks.";
-                    return Err((place, Fault::new(FormatErrorKind::Syntax, detail)));
-                }
+            let place = scanner.place();
+            // There are blanks between two values, if there is no comma: a word does not go on behind a quote.
+            if at > 0 {
+                scanner.take(b',');
+            }
+            if scanner.peek().is_none() {
                 let detail = format!(
                     "The row has {at} values, but the header declares {attributes} attributes; write `?` for a missing \
                      value."
@@ -277,10 +283,11 @@ impl<'l> ArffRow<'l> {
             let at = read_index(&word, next, attributes).map_err(|fault| (word.start, fault))?;
             let pushed = memory::push(&mut self.given, GivenWord::new(at, scanner.word()?));
             pushed.map_err(|full| (scanner.place(), full.into()))?;
+            scanner.take(b',');
             if scanner.take(b'}') {
                 return Ok(());
             }
-            if !scanner.take(b',') {
+            if scanner.peek().is_none() {
                 let detail = "A sparse row must have the form `{index value, index value}` \
                               with indices from 0.";
                 let fault = Fault::new(FormatErrorKind::Syntax, detail);

@@ -87,16 +87,12 @@ impl Nominal {
             let pushed = memory::push(&mut values, Box::from(&*text));
             let pushed = pushed.and_then(|()| memory::push(&mut places, start));
             pushed.map_err(|full| (start, full.into()))?;
+            scanner.take(b',');
             if scanner.take(b'}') {
                 break;
             }
-            let has_comma = scanner.take(b',');
-            // Weka reads a comma before the closing brace as a blank.
-            if has_comma && scanner.take(b'}') {
-                break;
-            }
-            if !has_comma {
-                let detail = "Declared values must be separated by commas and end with a brace.";
+            if scanner.peek().is_none() {
+                let detail = "Declared values must end with a brace.";
                 let fault = Fault::new(FormatErrorKind::Syntax, detail);
                 return Err((scanner.place(), fault));
             }

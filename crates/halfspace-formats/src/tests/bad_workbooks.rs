@@ -7,7 +7,7 @@ use halfspace_core::memory::{CountingAllocator, MemoryBudget};
 
 use super::workbooks::{Book, archive, relationships, row, sheet};
 use super::*;
-use crate::{Spool, TableOptions, gather};
+use crate::{Missing, Spool, TableOptions, gather};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
@@ -95,6 +95,24 @@ fn cells_without_a_value_for_a_table_are_named() {
             &Options::default(),
         )
         .expect(cell);
+    }
+}
+
+/// The error #N/A says that there is no value, and a request can say so too.
+#[test]
+fn unavailable_values_can_be_missing() {
+    for cell in [
+        r##"<c t="e"><v>#N/A</v></c>"##,
+        r##"<c t="e"><f>NA()</f><v>#N/A</v></c>"##,
+        r##"<c t="str"><v>#N/A</v></c>"##,
+    ] {
+        let mut options = Options::default();
+        options.table.missing_values = vec!["#N/A".to_owned()];
+        options.table.missing = Some(Missing::Drop);
+        let parsed = parse(Format::Xlsx, with_cell(cell).bytes().as_slice(), &options).expect(cell);
+        assert_eq!(parsed.data.examples(), 1, "{cell}");
+        let table = parsed.table.expect("a table");
+        assert_eq!(table.missing.rows_dropped, 1, "{cell}");
     }
 }
 

@@ -296,6 +296,8 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                     None => wrong(format!("{} is no date.", excerpt(value))),
                 };
             }
+            // A formula says so that there is no value, as other programs do with this text.
+            CellKind::Error if value == b"#N/A" => text.extend_from_slice(value),
             CellKind::Error => {
                 text.extend(format!("has the error {}", excerpt(value)).bytes());
                 return Ok(Cell::Refused(start..text.len()));

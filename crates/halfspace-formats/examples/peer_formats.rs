@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -96,13 +97,16 @@ fn store(request: &Request) -> Result<usize, Failure> {
         request.file.with_extension("spool"),
         request.file.with_extension("stored"),
     );
+    // A body whose directory is at its end is kept in a file of its own.
+    let opened = AtomicUsize::new(0);
     let open = move || {
+        let number = opened.fetch_add(1, Ordering::Relaxed);
         File::options()
             .read(true)
             .write(true)
             .create(true)
             .truncate(true)
-            .open(&spooled)
+            .open(spooled.with_extension(format!("spool{number}")))
     };
     let to = File::create(&stored)?;
     let target = BufWriter::with_capacity(PART_BYTES, SyncedFile::new(to.try_clone()?));

@@ -32,7 +32,7 @@ pub fn extent(format: Format, body: &[u8], n: Option<usize>) -> Extent {
             features: header_bytes(body),
         },
         // The body is compressed.
-        Format::Xlsx => Extent {
+        Format::Xlsx | Format::Parquet => Extent {
             examples: u64::MAX,
             features: u64::MAX,
         },

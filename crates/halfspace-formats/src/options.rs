@@ -439,7 +439,7 @@ impl FormatOption {
     const fn of_columns(name: &'static str, is_stated: fn(&Options) -> bool) -> Self {
         Self {
             name,
-            of: "tables (CSV, ARFF, XLSX, and rows in JSON or NDJSON)",
+            of: "tables (CSV, ARFF, XLSX, Parquet, and rows in JSON or NDJSON)",
             lack: "has no columns to describe",
             is_stated,
         }

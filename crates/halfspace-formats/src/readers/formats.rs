@@ -210,6 +210,15 @@ const FORMATS: &[FormatEntry] = &[
         }),
         parse: crate::readers::text::vw::parse,
     },
+    FormatEntry {
+        format: Format::Parquet,
+        name: "Parquet",
+        media_type: "application/vnd.apache.parquet",
+        file_extensions: &["parquet"],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &[FormatOption::DECIMAL]],
+        labels: None,
+        parse: crate::readers::parquet::parse,
+    },
 ];
 
 const _: () = {
@@ -246,6 +255,8 @@ pub enum Format {
     Tsv,
     /// `label |namespace feature:value ...`, as Vowpal Wabbit reads.
     Vw,
+    /// A file of Apache Parquet. Its flat columns are read as a table.
+    Parquet,
 }
 
 impl Format {
@@ -273,20 +284,32 @@ impl Format {
         named.map(|entry| entry.format)
     }
 
+    /// What to send instead of a format that is not read, by its Content-Type or the name of a file: a sentence after a
+    /// blank.
+    pub fn instead_of(type_or_name: &str) -> Option<&'static str> {
+        let essence = type_or_name.split(';').next().unwrap_or_default().trim();
+        let (_, extension) = essence.rsplit_once('.').unwrap_or(("", essence));
+        let is_arrow = essence.starts_with("application/vnd.apache.arrow.")
+            || ["arrow", "arrows", "feather", "ipc"]
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(extension));
+        is_arrow.then_some(" Write a table of Arrow as Parquet.")
+    }
+
     /// The media type of the format.
     pub fn media_type(self) -> &'static str {
         self.entry().media_type
     }
 
     /// Whether a body writes out every feature, so that examples in memory take a small multiple of their text. In
-    /// ARFF one word can stand for a million features, and XLSX is compressed, so neither is dense.
+    /// ARFF one word can stand for a million features, and XLSX and Parquet are compressed, so none of them is dense.
     pub fn is_dense(self) -> bool {
-        !matches!(self, Self::Libsvm | Self::Arff | Self::Xlsx)
+        !matches!(self, Self::Libsvm | Self::Arff | Self::Xlsx | Self::Parquet)
     }
 
     /// Whether a body is bytes instead of text.
     pub fn is_binary(self) -> bool {
-        matches!(self, Self::Npy | Self::Octets | Self::Xlsx)
+        matches!(self, Self::Npy | Self::Octets | Self::Xlsx | Self::Parquet)
     }
 
     /// Whether the labels have a column that a body may leave out. A prediction reads such labels only if the request
@@ -294,7 +317,7 @@ impl Format {
     pub fn has_label_column(self) -> bool {
         matches!(
             self,
-            Self::Csv | Self::Tsv | Self::Arff | Self::Npy | Self::Xlsx
+            Self::Csv | Self::Tsv | Self::Arff | Self::Npy | Self::Xlsx | Self::Parquet
         )
     }
 
@@ -339,6 +362,18 @@ impl Format {
 }
 
 impl TextFormat {
+    /// What to send instead of a format that is not read, by its Content-Type or the name of a file: a sentence after a
+    /// blank.
+    pub fn instead_of(type_or_name: &str) -> Option<&'static str> {
+        let essence = type_or_name.split(';').next().unwrap_or_default().trim();
+        let (_, extension) = essence.rsplit_once('.').unwrap_or(("", essence));
+        let is_arrow = essence.starts_with("application/vnd.apache.arrow.")
+            || ["arrow", "arrows", "feather", "ipc"]
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(extension));
+        is_arrow.then_some(" Write a table of Arrow as Parquet.")
+    }
+
     /// The media type of the format.
     pub fn media_type(self) -> &'static str {
         let format = match self {

@@ -4,7 +4,10 @@
 //! encoding of a table nor the stored form.
 
 pub(crate) mod binary;
+mod expansion;
 pub(crate) mod formats;
 pub mod json;
+mod kept_body;
+pub(crate) mod parquet;
 pub(crate) mod text;
 pub(crate) mod xlsx;

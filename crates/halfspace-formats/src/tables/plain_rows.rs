@@ -30,7 +30,7 @@ pub(crate) struct PlainRows {
 
 impl PlainRows {
     /// Whether the feature may have this value under the given encoding.
-    fn allows(&self, feature: usize, value: f64) -> bool {
+    pub(crate) fn allows(&self, feature: usize, value: f64) -> bool {
         let low = self.lows.as_ref().and_then(|lows| lows[feature]);
         low.is_none_or(|low| value == 1.0 || value == low)
     }

@@ -4,6 +4,8 @@
 //! features, unless the request rules that out. The first cell that is no number starts a scan, which finds the
 //! encoding at the end.
 
+mod typed_rows;
+
 use std::sync::Arc;
 
 use halfspace_core::memory;

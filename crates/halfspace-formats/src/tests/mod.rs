@@ -1,6 +1,7 @@
 //! Tests of the rules and of bad input, with the exact place of each fault.
 
 mod arff;
+mod bad_parquet;
 mod bad_workbooks;
 mod binary;
 mod blocks;
@@ -16,6 +17,8 @@ mod many_labels;
 mod named_tables;
 mod names;
 mod number_columns;
+mod parquet_tables;
+mod parquet_writer;
 mod portions;
 mod preview;
 mod properties;
@@ -121,6 +124,7 @@ fn media_types_name_formats() {
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
             Some(Format::Xlsx),
         ),
+        ("application/vnd.apache.parquet", Some(Format::Parquet)),
         ("text/plain", None),
         ("", None),
     ];

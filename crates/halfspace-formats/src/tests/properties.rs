@@ -315,6 +315,7 @@ fn try_everything(bytes: &[u8]) {
         Format::Npy,
         Format::Octets,
         Format::Xlsx,
+        Format::Parquet,
     ] {
         for labels in labels.clone() {
             for n in [None, Some(3)] {

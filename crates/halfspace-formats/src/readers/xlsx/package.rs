@@ -3,7 +3,7 @@
 //! The directory of an archive is at its end, so the whole body is kept, in memory or in a temporary file, before the
 //! first part is read. This module does not know XML.
 
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read};
 
 use halfspace_core::memory;
 use memchr::memmem;
@@ -13,8 +13,12 @@ use zip::result::ZipError;
 
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::options::ParseLimits;
-use crate::stored::overflow::Overflow;
-use crate::stored::spool::{OpenSpool, SpoolFile};
+use crate::readers::expansion::Expansion;
+use crate::readers::kept_body::KeptBody;
+use crate::stored::spool::OpenSpool;
+
+/// What expands, in errors.
+const WHAT: &str = "workbook";
 
 /// Largest number of parts in an archive, and of records in a list inside a part.
 pub(super) const RECORDS_MAX: usize = 10_000;
@@ -41,7 +45,7 @@ pub(super) struct Package<'o> {
     limits: &'o ParseLimits,
     body_bytes: u64,
     /// The inflated bytes of all parts.
-    inflated: Expansion<'o>,
+    inflated: Expansion,
 }
 
 impl<'o> Package<'o> {
@@ -54,8 +58,9 @@ impl<'o> Package<'o> {
         limits: &'o ParseLimits,
         open: Option<(u64, OpenSpool)>,
     ) -> Result<Self, FormatError> {
-        let (mut body, body_bytes) = keep(reader, limits, open)?;
-        check_directory(&mut body, body_bytes)?;
+        let mut body = KeptBody::keep(reader, limits, open)?;
+        let body_bytes = body.length();
+        check_directory(&mut body)?;
         let config = Config {
             archive_offset: ArchiveOffset::Known(0),
         };
@@ -69,13 +74,13 @@ impl<'o> Package<'o> {
             archive,
             limits,
             body_bytes,
-            inflated: Expansion::new(body_bytes, limits),
+            inflated: Expansion::new(WHAT, body_bytes, limits),
         })
     }
 
     /// Starts to count the bytes to which the whole body expands.
-    pub(super) fn expansion(&self) -> Expansion<'o> {
-        Expansion::new(self.body_bytes, self.limits)
+    pub(super) fn expansion(&self) -> Expansion {
+        Expansion::new(WHAT, self.body_bytes, self.limits)
     }
 
     /// Whether the workbook has a part.
@@ -99,7 +104,7 @@ impl<'o> Package<'o> {
             member,
             name: name.to_owned(),
             limits: self.limits,
-            inflated: Expansion::new(compressed, self.limits),
+            inflated: Expansion::new(WHAT, compressed, self.limits),
             total: &mut self.inflated,
         })
     }
@@ -120,36 +125,10 @@ impl<'o> Package<'o> {
     }
 }
 
-/// Copies the body to memory, or to a file if it is long, and returns it with its length.
-fn keep(
-    reader: &mut dyn Read,
-    limits: &ParseLimits,
-    open: Option<(u64, OpenSpool)>,
-) -> Result<(KeptBody, u64), FormatError> {
-    let mut kept = Overflow::new(open);
-    let mut buffer = vec![0; 64 * 1024];
-    let mut bytes = 0;
-    loop {
-        let read = match reader.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        };
-        bytes += read as u64;
-        if bytes > limits.body_bytes_max {
-            let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
-            return Err(Fault::too_large("The body is too large", name, limit).into());
-        }
-        let written = io::Write::write_all(&mut kept, &buffer[..read]);
-        written.map_err(Fault::unspooled)?;
-    }
-    Ok((KeptBody(kept.into_file()), bytes))
-}
-
 /// Checks that the body is an archive with a directory of bounded size, because the reader of archives trusts the
 /// numbers in it.
-fn check_directory(body: &mut KeptBody, bytes: u64) -> Result<(), FormatError> {
+fn check_directory(body: &mut KeptBody) -> Result<(), FormatError> {
+    let bytes = body.length();
     let wrong = |kind, detail: &str| Err(Fault::new(kind, detail).into());
     let start = body.read_up_to(0, 4)?;
     let tail_start = bytes.saturating_sub(END_BYTES_MAX + LOCATOR_BYTES);
@@ -248,45 +227,13 @@ fn bad_read(error: io::Error, part: &str) -> Fault {
     }
 }
 
-/// The body in memory or in a file. Errors of the file are faults of the spool.
-struct KeptBody(Box<dyn SpoolFile>);
-
-impl KeptBody {
-    /// Reads at most `bytes` bytes at a place.
-    fn read_up_to(&mut self, place: u64, bytes: u64) -> Result<Vec<u8>, FormatError> {
-        let mut read = Vec::new();
-        self.seek(SeekFrom::Start(place))?;
-        self.take(bytes).read_to_end(&mut read)?;
-        Ok(read)
-    }
-}
-
-fn marked(error: io::Error) -> io::Error {
-    match error.kind() {
-        ErrorKind::Interrupted => error,
-        _ => Fault::unspooled(error).into_io(),
-    }
-}
-
-impl Read for KeptBody {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(marked)
-    }
-}
-
-impl Seek for KeptBody {
-    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
-        self.0.seek(place).map_err(marked)
-    }
-}
-
 /// A part while it is read. A read fails once a limit is exceeded.
 pub(super) struct Part<'p, 'o> {
     member: ZipFile<'p, KeptBody>,
     pub(super) name: String,
     pub(super) limits: &'o ParseLimits,
-    inflated: Expansion<'o>,
-    total: &'p mut Expansion<'o>,
+    inflated: Expansion,
+    total: &'p mut Expansion,
 }
 
 impl Read for Part<'_, '_> {
@@ -301,54 +248,5 @@ impl Read for Part<'_, '_> {
         let counted = counted.and_then(|()| Ok(memory::check()?));
         counted.map_err(Fault::into_io)?;
         Ok(read)
-    }
-}
-
-/// Counts the bytes to which compressed bytes expand, under the limits of a decompressed body.
-pub(super) struct Expansion<'o> {
-    compressed: u64,
-    bytes: u64,
-    limits: &'o ParseLimits,
-}
-
-impl<'o> Expansion<'o> {
-    fn new(compressed: u64, limits: &'o ParseLimits) -> Self {
-        Self {
-            compressed,
-            bytes: 0,
-            limits,
-        }
-    }
-
-    /// Counts bytes.
-    ///
-    /// # Errors
-    /// When the bytes exceed the limit of a body or the limit of their ratio.
-    pub(super) fn add(&mut self, bytes: u64) -> Result<(), Fault> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        let limits = self.limits;
-        if self.bytes > limits.body_bytes_max {
-            let what = "The workbook is too large (counted after decompression)";
-            return Err(Fault::too_large(
-                what,
-                limits.body_limit_name,
-                limits.body_bytes_max,
-            ));
-        }
-        let ratio_max = limits.decompression_ratio_max;
-        if self.bytes <= limits.decompressed_bytes_free
-            || self.bytes <= self.compressed.saturating_mul(ratio_max)
-        {
-            return Ok(());
-        }
-        let what = format!(
-            "{} compressed bytes of the workbook expand to {} bytes or more; above {} bytes the ratio is limited",
-            self.compressed, self.bytes, limits.decompressed_bytes_free
-        );
-        Err(Fault::too_large(
-            &what,
-            "decompression_ratio_max",
-            ratio_max,
-        ))
     }
 }

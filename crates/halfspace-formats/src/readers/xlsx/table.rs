@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::cell_name::letters;
-use super::package::Expansion;
 use super::sheet::{SheetReader, SheetRow};
 use super::xml::too_long;
 use crate::building::parsed::Parsed;
@@ -11,6 +10,7 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::cell::Cell;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::Options;
+use crate::readers::expansion::Expansion;
 use crate::stored::spool::Spool;
 use crate::tables::header;
 use crate::tables::preview::Preview;
@@ -23,7 +23,7 @@ use crate::tables::table_builder::TableBuilder;
 pub(super) fn read(
     sheet: &mut SheetReader<'_, '_, '_>,
     options: &Options,
-    expansion: Expansion<'_>,
+    expansion: Expansion,
     spool: &mut Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Option<Parsed<ParsedRows>>, FormatError> {
@@ -70,7 +70,7 @@ pub(super) fn read(
 
 /// Starts the table with the first row, which is a header or an example.
 fn begin<'o>(
-    cells: &mut RowCells<'_, '_>,
+    cells: &mut RowCells<'_>,
     first: &SheetRow,
     options: &'o Options,
     spool: Option<Spool>,
@@ -102,23 +102,18 @@ fn begin<'o>(
 }
 
 /// The cells of a row by the columns of the table.
-struct RowCells<'a, 'o> {
+struct RowCells<'a> {
     sheet: &'a str,
     /// The columns of the sheet, from 1.
     columns: Range<usize>,
     /// The cells of a row, whose texts are parts of the row's text.
     cells: Vec<Cell<Range<usize>>>,
     line_bytes_max: usize,
-    expansion: Expansion<'o>,
+    expansion: Expansion,
 }
 
-impl<'a, 'o> RowCells<'a, 'o> {
-    fn new(
-        sheet: &'a str,
-        columns: Range<usize>,
-        options: &Options,
-        expansion: Expansion<'o>,
-    ) -> Self {
+impl<'a> RowCells<'a> {
+    fn new(sheet: &'a str, columns: Range<usize>, options: &Options, expansion: Expansion) -> Self {
         Self {
             sheet,
             columns,

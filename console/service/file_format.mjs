@@ -10,6 +10,7 @@ export const FORMATS = {
   tsv: { label: "TSV", mediaType: "text/tab-separated-values", isLines: true, isTable: true, hasDelimiter: true, hasHeader: true },
   xlsx: { label: "Excel workbook (XLSX)", mediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", isLines: false,
     isTable: true, hasHeader: true, isWorkbook: true },
+  parquet: { label: "Parquet", mediaType: "application/vnd.apache.parquet", isLines: false, isTable: true },
   arff: { label: "ARFF", mediaType: "text/x-arff", isLines: true, isTable: true },
   ndjson: { label: "NDJSON", mediaType: "application/x-ndjson", isLines: true, isTable: true, takesNames: true },
   libsvm: { label: "LIBSVM", mediaType: "text/x-libsvm", isLines: true, isTable: false, takesNames: true },
@@ -19,7 +20,7 @@ export const FORMATS = {
 };
 
 /** Formats by the ending of the name. @type {Record<string, string>} */
-const ENDINGS = { csv: "csv", tsv: "tsv", tab: "tsv", xlsx: "xlsx", arff: "arff", ndjson: "ndjson", jsonl: "ndjson", libsvm: "libsvm", svm: "libsvm", vw: "vw",
+const ENDINGS = { csv: "csv", tsv: "tsv", tab: "tsv", xlsx: "xlsx", parquet: "parquet", arff: "arff", ndjson: "ndjson", jsonl: "ndjson", libsvm: "libsvm", svm: "libsvm", vw: "vw",
   npy: "npy", bin: "bin", txt: "csv", data: "csv" };
 
 /** Names of Content-Encoding by the ending of the name. @type {Record<string, string>} */

@@ -42,6 +42,10 @@ pub fn npy(bytes: &[u8]) {
     body(Format::Npy, bytes);
 }
 
+pub fn parquet(bytes: &[u8]) {
+    body(Format::Parquet, bytes);
+}
+
 /// Workbooks: any bytes, and an archive whose parts are the pieces of the body between bytes 0xFF.
 pub fn xlsx(bytes: &[u8]) {
     body(Format::Xlsx, bytes);

@@ -17,7 +17,7 @@ use halfspace_formats::{
 };
 
 pub use coding::coding;
-pub use data::{arff, csv, json, libsvm, ndjson, npy, octets, vw, xlsx};
+pub use data::{arff, csv, json, libsvm, ndjson, npy, octets, parquet, vw, xlsx};
 pub use model::model;
 pub use query::query;
 pub use tensor::tensor;

@@ -47,6 +47,7 @@ mod open_classes;
 mod openapi;
 mod ops;
 mod origins;
+mod parquet;
 mod permits;
 mod predict;
 mod previews;

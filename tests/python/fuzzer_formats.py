@@ -10,10 +10,11 @@ from schemathesis.transport.serialization import serialize_binary
 
 
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET = "application/vnd.apache.parquet"
 
 
 @schemathesis.serializer(
-    "application/octet-stream", "application/x-ndjson", "application/x-npy", WORKBOOK
+    "application/octet-stream", "application/x-ndjson", "application/x-npy", WORKBOOK, PARQUET
 )
 def body(context, value):
     """Returns the bytes of a generated value. The document gives examples of bytes in base64."""

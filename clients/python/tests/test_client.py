@@ -76,7 +76,7 @@ def test_a_training_has_a_typed_result_and_a_model(client: halfspace.Client, tmp
         assert "<table>" in thing._repr_html_()
 
 
-@pytest.mark.parametrize("kind", ["lists", "numpy", "sparse", "pandas", "polars", "file"])
+@pytest.mark.parametrize("kind", ["lists", "numpy", "sparse", "pandas", "polars", "file", "parquet"])
 def test_train_gives_one_hypothesis_for_all_kinds_of_data(client: halfspace.Client, kind: str, tmp_path: Path) -> None:
     import pandas
     import polars
@@ -87,13 +87,16 @@ def test_train_gives_one_hypothesis_for_all_kinds_of_data(client: halfspace.Clie
     names = [f"x{j}" for j in range(7)]
     rows = "".join(f"{y},{','.join(map(str, x))}\n" for x, y in zip(X, Y))
     file.write_text(f"label,{','.join(names)}\n{rows}")
+    frame = polars.DataFrame(array, schema=names)
+    frame.with_columns(label=polars.Series(labels)).write_parquet(tmp_path / "rows.parquet")
     forms: dict[str, tuple[Any, Any]] = {
         "lists": (X, Y),
         "numpy": (array, labels),
         "sparse": (scipy.sparse.csr_matrix(array), labels),
         "pandas": (pandas.DataFrame(array, columns=names), pandas.Series(labels)),
-        "polars": (polars.DataFrame(array, schema=names), labels.reshape(-1, 1)),
+        "polars": (frame, labels.reshape(-1, 1)),
         "file": (file, None),
+        "parquet": (tmp_path / "rows.parquet", None),
     }
     job = client.train(*forms[kind], learner="perceptron", reading="unsigned", progress=False)
     expected = client.train(X, Y, learner="perceptron", reading="unsigned", progress=False)

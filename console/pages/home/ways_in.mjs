@@ -97,8 +97,8 @@ export function BringFile({ isOver }) {
       <input id=${id} type="file" onChange=${(/** @type {Event} */ event) =>
         hand(/** @type {HTMLInputElement} */ (event.target).files?.[0])} />
     </div>
-    <p class="small muted">CSV, TSV, XLSX, LIBSVM, ARFF, npy or NDJSON, also packed with gzip or zstd. You see how the columns
-      are read before the service stores anything.</p>
+    <p class="small muted">CSV, TSV, XLSX, Parquet, LIBSVM, ARFF, npy or NDJSON, also packed with gzip or zstd. You see how the
+      columns are read before the service stores anything.</p>
   <//>`;
 }
 

@@ -89,6 +89,9 @@ pub(crate) fn refuse_compressed(begin: &[u8]) -> Result<(), Fault> {
             "zip",
             "send the file inside it; a workbook has the type XLSX",
         ),
+        (_, [b'P', b'A', b'R', b'1', ..]) => {
+            ("Parquet", "send it as `application/vnd.apache.parquet`")
+        }
         _ => return Ok(()),
     };
     let detail = format!("The text begins with the bytes of a {name} file; {remedy}.");

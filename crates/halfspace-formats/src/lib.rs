@@ -3,15 +3,16 @@
 //!
 //! A body of examples arrives as a stream of bytes in one of several formats. This crate turns it into the
 //! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. It covers the
-//! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`,
+//! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, Parquet, the JSON forms of data, the binary formats (`.npy`,
 //! octets, tensors), the content codings and the charsets of texts, the stored form with its digest, and the spool, a
 //! temporary file for rows beyond the memory budget. It does not know where the bytes come from, or which request sent
 //! them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. It holds the examples, one read buffer and one line or row in
 //! memory, but not the whole body. The exceptions are a JSON document below 512 KiB, the rows of a JSON table, the
-//! strings of the JSON form `packed` and, without a [`Spool`], a workbook and the coded cells of a table whose encoding
-//! is not known yet. If you pass a [`Spool`], the examples need not all fit in memory either.
+//! strings of the JSON form `packed`, the pages of Parquet that are being read and, without a [`Spool`], a workbook, a
+//! file of Parquet and the coded cells of a table whose encoding is not known yet. If you pass a [`Spool`], the examples
+//! need not all fit in memory either.
 //!
 //! Every reader passes its values to a `SampleBuilder`, or to a `SparseBuilder` for rows of active features. These
 //! builders alone decide whether the data are Boolean or real.

@@ -27,6 +27,9 @@ const MODEL_FILE: &str = include_str!("example_model.json");
 /// The table of the other examples as a workbook of one sheet.
 const WORKBOOK: &[u8] = include_bytes!("majority.xlsx");
 
+/// The same table as a file of Parquet.
+const PARQUET: &[u8] = include_bytes!("majority.parquet");
+
 /// An example, or several under their names, and the bodies or the parameters that it fits.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -112,6 +115,7 @@ fn bytes(id: &str, media_type: &str) -> Option<Vec<u8>> {
         (_, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet") => {
             Some(WORKBOOK.to_vec())
         }
+        (_, "application/vnd.apache.parquet") => Some(PARQUET.to_vec()),
         _ => None,
     }
 }

@@ -45,7 +45,8 @@ impl DataBody {
                      'content-type: text/csv'; the types are {known}."
                 ),
                 Some(given) => {
-                    format!("The Content-Type {given:?} is not supported; use one of {known}.")
+                    let instead = Format::instead_of(given).unwrap_or_default();
+                    format!("The Content-Type {given:?} is not supported; use one of {known}.{instead}")
                 }
                 None => format!("The body needs a Content-Type: one of {known}."),
             };

@@ -193,12 +193,14 @@ fn content_type(file: &Field) -> Result<(HeaderValue, Option<&'static str>), Pro
     };
     let format = format.ok_or_else(|| {
         let (types, names) = (Format::media_types(), Format::file_extensions());
+        let instead = Format::instead_of(given).or_else(|| Format::instead_of(name));
         let detail = format!(
             "The file {:?} of the type {given:?} has no known format. Give the part one of the types {}, as in \
-             `curl -F 'file=@data;type=text/csv'`, or a file name that ends in .{}.",
+             `curl -F 'file=@data;type=text/csv'`, or a file name that ends in .{}.{}",
             file_name,
             types.collect::<Vec<_>>().join(", "),
-            names.collect::<Vec<_>>().join(", .")
+            names.collect::<Vec<_>>().join(", ."),
+            instead.unwrap_or_default()
         );
         Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
     })?;

@@ -34,6 +34,7 @@ MEDIA_TYPES = {
     "npy": "application/x-npy",
     "bin": "application/octet-stream",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
 }
 
 LABEL = "label"

@@ -79,7 +79,8 @@ pub struct Spool {
 
 impl Spool {
     /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns an empty file.
-    /// It is called at most once for the rows, once for the cells of a table, and three times for a workbook.
+    /// It is called at most once for the rows, once for the cells of a table, once for a file of Parquet, and
+    /// three times for a workbook.
     pub fn new<F: SpoolFile + 'static>(
         memory_bytes_max: u64,
         open: impl Fn() -> io::Result<F> + Send + Sync + 'static,
@@ -134,7 +135,7 @@ impl Spool {
         (self.memory_bytes_max, Arc::clone(&self.open))
     }
 
-    /// The bytes of a workbook that may stay in memory besides the rows, and the source of files.
+    /// The bytes of a workbook or a file of Parquet that may stay in memory besides the rows, and the source of files.
     pub(crate) fn workbook_opener(&self) -> (u64, OpenSpool) {
         (self.memory_bytes_max / 4, Arc::clone(&self.open))
     }

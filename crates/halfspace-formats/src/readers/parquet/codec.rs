@@ -13,6 +13,12 @@ use crate::error::{Fault, FormatErrorKind};
 /// Bytes that Brotli reads at once.
 const BUFFER_BYTES: usize = 4096;
 
+/// The largest window of Brotli (RFC 7932), which its decoder reserves whatever the size of the page.
+const WINDOW_BYTES: u64 = 1 << 24;
+
+/// The first seven bits of an extension of Brotli with windows of 1 GiB.
+const LARGE_WINDOW: u8 = 0b001_0001;
+
 /// The compression of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codec {
@@ -51,7 +57,7 @@ impl Codec {
         })
     }
 
-    /// Appends what the bytes decompress to, which must have the size of `into` beyond its length.
+    /// Fills `into` with what the bytes decompress to, which must have this size.
     ///
     /// # Errors
     /// When the bytes are damaged, or decompress to another size.
@@ -68,10 +74,12 @@ impl Codec {
                 is_equal.then(decompress).flatten().map(drop)
             }
             Self::Gzip => whole(MultiGzDecoder::new(bytes), into),
-            Self::Brotli => whole(
-                brotli_decompressor::Decompressor::new(bytes, BUFFER_BYTES),
-                into,
-            ),
+            Self::Brotli => {
+                memory::need(WINDOW_BYTES)?;
+                let is_large = bytes.first().is_some_and(|byte| byte & 0x7f == LARGE_WINDOW);
+                let reader = brotli_decompressor::Decompressor::new(bytes, BUFFER_BYTES);
+                (!is_large).then(|| whole(reader, into)).flatten()
+            }
             Self::Zstd => memory::foreign(|| {
                 let mut decompressor = zstd::bulk::Decompressor::new().ok()?;
                 let size = decompressor.decompress_to_buffer(bytes, into).ok()?;

@@ -34,7 +34,10 @@ async fn parquet_is_stored_and_predicted_like_the_same_csv() {
     let path = "/v1/datasets?missing=drop&labels=label";
     let stored = |media_type, body: Vec<u8>| service.post_as(path, media_type, body);
     let parquet = stored(PARQUET, TABLE.to_vec()).await.expect(201).json();
-    let text = stored("text/csv", csv().into_bytes()).await.expect(201).json();
+    let text = stored("text/csv", csv().into_bytes())
+        .await
+        .expect(201)
+        .json();
     assert_eq!(parquet["sha256"], text["sha256"]);
     assert_eq!(
         (&parquet["features"], &parquet["classes"]),
@@ -43,14 +46,19 @@ async fn parquet_is_stored_and_predicted_like_the_same_csv() {
     let train = "/v1/learners/perceptron/train?labels=label&missing=drop&stop.max_passes=3";
     let trained = service.post_as(train, PARQUET, TABLE.to_vec()).await;
     let model = trained.expect(200).json()["result"]["model"].clone();
-    let path = format!("/v1/models/{}/predict?labels=label", model.as_str().unwrap());
+    let path = format!(
+        "/v1/models/{}/predict?labels=label&missing=drop",
+        model.as_str().unwrap()
+    );
     let mut answers = Vec::new();
     for (media_type, body) in [(PARQUET, TABLE.to_vec()), ("text/csv", csv().into_bytes())] {
         let answer = service.post_as(&path, media_type, body).await;
         answers.push(answer.expect(200).json()["predictions"].clone());
     }
     assert_eq!(answers[0], answers[1]);
-    let preview = service.post_as("/v1/previews?rows=1", PARQUET, TABLE.to_vec()).await;
+    let preview = service
+        .post_as("/v1/previews?rows=1", PARQUET, TABLE.to_vec())
+        .await;
     let preview = preview.expect(200).json();
     assert_eq!(preview["rows"], json!([["0", "red", "0", "true", "no"]]));
 }
@@ -62,8 +70,20 @@ async fn bad_parquet_is_refused_and_arrow_is_sent_to_parquet() {
         ("", PARQUET, &TABLE[..500], 400, "is truncated"),
         ("", PARQUET, b"a,b\n1,2\n", 400, "is not a Parquet file"),
         ("?decimal=,", PARQUET, TABLE, 400, "`decimal`"),
-        ("", "application/vnd.apache.arrow.file", b"ARROW1", 415, "Write a table of Arrow as Parquet."),
-        ("", "application/vnd.apache.arrow.stream", b"", 415, "Write a table of Arrow as Parquet."),
+        (
+            "",
+            "application/vnd.apache.arrow.file",
+            b"ARROW1",
+            415,
+            "Write a table of Arrow as Parquet.",
+        ),
+        (
+            "",
+            "application/vnd.apache.arrow.stream",
+            b"",
+            415,
+            "Write a table of Arrow as Parquet.",
+        ),
     ];
     for (query, media_type, body, status, said) in cases {
         let path = format!("/v1/datasets{query}");

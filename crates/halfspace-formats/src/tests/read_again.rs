@@ -531,7 +531,11 @@ fn format_errors_name_the_remedy() {
             "`Content-Encoding: zstd`",
         ),
         (Format::Csv, b"PK\x03\x04\x00", "XLSX"),
-        (Format::Csv, b"PAR1\x15\x04", "`application/vnd.apache.parquet`"),
+        (
+            Format::Csv,
+            b"PAR1\x15\x04",
+            "`application/vnd.apache.parquet`",
+        ),
     ] {
         let error = refusal(format, body, &Options::default());
         assert!(error.detail.contains(remedy), "{error}");

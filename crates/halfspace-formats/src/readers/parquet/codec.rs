@@ -76,7 +76,9 @@ impl Codec {
             Self::Gzip => whole(MultiGzDecoder::new(bytes), into),
             Self::Brotli => {
                 memory::need(WINDOW_BYTES)?;
-                let is_large = bytes.first().is_some_and(|byte| byte & 0x7f == LARGE_WINDOW);
+                let is_large = bytes
+                    .first()
+                    .is_some_and(|byte| byte & 0x7f == LARGE_WINDOW);
                 let reader = brotli_decompressor::Decompressor::new(bytes, BUFFER_BYTES);
                 (!is_large).then(|| whole(reader, into)).flatten()
             }
@@ -172,5 +174,13 @@ mod tests {
             let cut = &compressed[..compressed.len() / 2];
             codec.decompress(cut, &mut page).expect_err("half a page");
         }
+    }
+
+    #[test]
+    fn windows_beyond_those_of_brotli_are_refused() {
+        // The head of a large window of 2^30 bytes, and a block without data that is not the last one.
+        let bytes = [LARGE_WINDOW, 30, 0, 0, 0];
+        let refused = Codec::Brotli.decompress(&bytes, &mut [0; 4]);
+        assert_eq!(refused.unwrap_err().kind, FormatErrorKind::BadCoding);
     }
 }

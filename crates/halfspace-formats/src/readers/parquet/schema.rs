@@ -1,5 +1,7 @@
 //! The schema of a Parquet file as columns of a table: what is stored, and what it means.
 
+use halfspace_core::memory::{self, NoMemory};
+
 use super::thrift::{Kind, ThriftError, ThriftReader};
 
 /// Deepest nesting of a schema. Tables have one level, but nested columns may be ignored.
@@ -111,7 +113,7 @@ pub(super) fn read(reader: &mut ThriftReader<'_>) -> Result<(Vec<Column>, usize)
         // The first element is the root, and the elements in it are the columns.
         if open.len() == 1 {
             let column = element.column(is_leaf, chunks)?;
-            halfspace_core::memory::push(&mut columns, column).map_err(SchemaError::NoMemory)?;
+            memory::push(&mut columns, column).map_err(SchemaError::NoMemory)?;
         }
         chunks += usize::from(is_leaf && at > 0);
         if children > 0 {
@@ -129,7 +131,7 @@ pub(super) enum SchemaError {
     Thrift(ThriftError),
     /// The name of a column is not UTF-8.
     Name(Vec<u8>),
-    NoMemory(halfspace_core::memory::NoMemory),
+    NoMemory(NoMemory),
 }
 
 impl From<ThriftError> for SchemaError {

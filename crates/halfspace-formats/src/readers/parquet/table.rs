@@ -82,7 +82,17 @@ fn opened(
     let open = |(column, &is_read): (&Column, &bool)| match column.stored {
         _ if !is_read => Ok(ColumnCells::unread(None)),
         Err(refusal) => Ok(ColumnCells::unread(Some(refusal))),
-        Ok(stored) => ColumnCells::open(file.clone(), stored, group.chunks[stored.chunk]),
+        Ok(stored) => {
+            let chunk = group.chunks[stored.chunk];
+            if chunk.values != group.rows {
+                let detail = format!(
+                    "The Parquet file is damaged: a row group has {} rows, and its column {:?} {} values.",
+                    group.rows, column.name, chunk.values
+                );
+                return Err(Fault::new(FormatErrorKind::Syntax, detail).into());
+            }
+            ColumnCells::open(file.clone(), stored, chunk)
+        }
     };
     memory::collect(columns.iter().zip(reads).map(open))
 }

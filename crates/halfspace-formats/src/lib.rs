@@ -11,8 +11,8 @@
 //! Every reader takes a synchronous [`std::io::Read`]. It holds the examples, one read buffer and one line or row in
 //! memory, but not the whole body. The exceptions are a JSON document below 512 KiB, the rows of a JSON table, the
 //! strings of the JSON form `packed`, the pages of Parquet that are being read and, without a [`Spool`], a workbook, a
-//! file of Parquet and the coded cells of a table whose encoding is not known yet. If you pass a [`Spool`], the examples
-//! need not all fit in memory either.
+//! file of Parquet and the coded cells of a table whose encoding is not known yet. If you pass a [`Spool`], the
+//! examples need not all fit in memory either.
 //!
 //! Every reader passes its values to a `SampleBuilder`, or to a `SparseBuilder` for rows of active features. These
 //! builders alone decide whether the data are Boolean or real.

@@ -1,7 +1,7 @@
 //! The compressions of pages, each to exactly the size that the header of the page states.
 //!
-//! The codecs of the crate `parquet` read gzip, Brotli and LZ4 to their end, however long that is, and it would bring the
-//! encoder of Brotli, too.
+//! The codecs of the crate `parquet` read gzip, Brotli and LZ4 to their end, however long that is, and it would bring
+//! the encoder of Brotli, too.
 
 use std::io::Read;
 
@@ -47,7 +47,7 @@ impl Codec {
             6 => Self::Zstd,
             7 => Self::Lz4Raw,
             3 => {
-                let detail = "The Parquet file is compressed with LZO; write it with another compression, such as zstd.";
+                let detail = "LZO compresses the Parquet file; write it with another compression, such as zstd.";
                 return Err(Fault::new(FormatErrorKind::Unsupported, detail));
             }
             _ => {

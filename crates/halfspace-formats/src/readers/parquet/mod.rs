@@ -1,16 +1,17 @@
 //! Apache Parquet: flat columns are read as a table.
 //!
 //! - The schema names the columns. A column of lists, maps or structs is refused, unless the option `ignore` names it.
-//! - Null and NaN are missing, and an infinity is refused. Integers that are no doubles and decimal numbers keep all their
-//!   digits.
+//! - Null and NaN are missing, and an infinity is refused. Integers that are no doubles and decimal numbers keep all
+//!   their digits.
 //! - Blanks around a text are dropped. Byte arrays without a type are texts.
-//! - Row groups are read in order, and all columns of a row group at once, in batches of rows. A column that the request
-//!   ignores is not read.
+//! - Row groups are read in order, and all columns of a row group at once, in batches of rows. A column that the
+//!   request ignores is not read.
 //!
 //! A row counts against the limits of lines and of the body like a line of CSV, with eight bytes for a number.
 //!
-//! The crate `parquet` decodes the values. We read the footer and the headers of pages ourselves, and decompress the pages,
-//! because the crate reserves what a file claims and panics on some damaged pages: see `thrift`, `codec` and `pages`.
+//! The crate `parquet` decodes the values. We read the footer and the headers of pages ourselves, and decompress the
+//! pages, because the crate reserves what a file claims and panics on some damaged pages: see `thrift`, `codec` and
+//! `pages`.
 
 mod codec;
 mod column;

@@ -1,8 +1,8 @@
 //! The pages of a chunk, read and checked before the crate `parquet` decodes their values.
 //!
-//! The page reader of the crate reserves the size that a header claims, and its decoders end the process for some damaged
-//! pages. Here a page counts against the limits of a body and the memory grant before a byte of it is reserved, and the
-//! crate gets only pages that it can decode or refuse:
+//! The page reader of the crate reserves the size that a header claims, and its decoders panic on some damaged pages.
+//! Here a page counts against the limits of a body and the memory grant before a byte of it is reserved, and the crate
+//! gets only pages that it can decode or refuse:
 //!
 //! - A dictionary has as many values as its bytes can hold, and a page refers to a dictionary only if there is one.
 //! - The levels of a page, which mark missing values, are within the page.

@@ -1,8 +1,8 @@
 //! The byte arrays of a column: texts, and numbers that are stored as bytes.
 //!
-//! The crate `parquet` would make an object with a reference count for each value, and its decoders of byte arrays trust
-//! the lengths in a page. So we decode the values of a page or of a dictionary at once into one block of bytes, and let
-//! the crate read their numbers: `pages` puts the numbers in the place of the values.
+//! The crate `parquet` would make an object with a reference count for each value, and its decoders of byte arrays
+//! trust the lengths in a page. So we decode the values of a page or of a dictionary at once into one block of bytes,
+//! and let the crate read their numbers: `pages` puts the numbers in the place of the values.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use time::{Date, Month};
 
-const DAY_SECONDS: f64 = 86_400.0;
+pub(crate) const DAY_SECONDS: f64 = 86_400.0;
 
 /// The julian day of 1970-01-01.
 const EPOCH_DAY: i32 = 2_440_588;
@@ -85,8 +85,15 @@ pub(crate) fn has_time(seconds: f64) -> bool {
 pub(crate) fn of_days(days: f64) -> Option<f64> {
     /// The days between 1899-12-30 and 1970-01-01.
     const EPOCH: f64 = 25_569.0;
-    let seconds = ((days - EPOCH) * DAY_SECONDS).round();
-    is_in_range(seconds).then_some(seconds)
+    within(((days - EPOCH) * DAY_SECONDS).round())
+}
+
+/// These seconds, if they are a date of a year with at most four digits.
+pub(crate) fn within(seconds: f64) -> Option<f64> {
+    let day = |date: Date| f64::from(date.to_julian_day() - EPOCH_DAY) * DAY_SECONDS;
+    (day(Date::MIN)..day(Date::MAX) + DAY_SECONDS)
+        .contains(&seconds)
+        .then_some(seconds)
 }
 
 /// The seconds of a date in the form of ISO 8601 with a time of day or without one.
@@ -128,11 +135,6 @@ pub(crate) fn written(seconds: f64) -> String {
             time % 60
         ),
     }
-}
-
-fn is_in_range(seconds: f64) -> bool {
-    let day = |date: Date| f64::from(date.to_julian_day() - EPOCH_DAY) * DAY_SECONDS;
-    (day(Date::MIN)..day(Date::MAX)).contains(&seconds)
 }
 
 fn date_of(seconds: f64) -> Date {

@@ -418,6 +418,12 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
     name: str
     """The name of the column."""
 
+    part: DatePart | None = None
+    """The number that the dates of the column give here. A column of dates stands once for each of their parts."""
+
+    written: Written | None = None
+    """How the table writes the numbers of the column, if this must be known to read them."""
+
 
 class ColumnKind(Struct, kw_only=True, omit_defaults=True):
     """The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union."""
@@ -4308,6 +4314,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     conjunctions: str | None = None
 
+    dates: str | None = None
+
     decimal: str | None = None
 
     delimiter: str | None = None
@@ -4341,6 +4349,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     rows: list[Row]
 
     sheet: str | None = None
+
+    threshold: str | None = None
 
     unknown: str | None = None
 
@@ -4920,6 +4930,9 @@ DatasetId: TypeAlias = str
 Datatype: TypeAlias = Literal["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64"]
 """Datatype of the elements of a tensor."""
 
+DatePart: TypeAlias = Literal["year", "month", "day", "weekday", "hour"]
+"""A number that a date gives."""
+
 ExampleLabel: TypeAlias = Union[int, str]
 """The label of an example."""
 
@@ -4954,7 +4967,7 @@ JobId: TypeAlias = str
 JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, ExperimentPartResult, GridResult, MaximumMarginResult, SeparabilityResult, TrainResult, VersionSpaceResult]
 """The result of a job. The form depends on the task."""
 
-KindName: TypeAlias = Literal["boolean", "nominal", "number", "text", "ignored"]
+KindName: TypeAlias = Literal["boolean", "nominal", "number", "date", "text", "ignored"]
 """A kind that a request states for a column."""
 
 Label: TypeAlias = Union[float, str, bool]
@@ -5051,3 +5064,6 @@ VocabularyKind: TypeAlias = Literal["fixed", "open"]
 
 WaitsFor: TypeAlias = Literal["about-to-start", "back-off", "memory", "newer-worker", "no-worker", "other-jobs", "storage-full", "worker"]
 """The reason why a queued job does not run yet."""
+
+Written: TypeAlias = Literal["percent", "thousands", "dmy", "mdy"]
+"""How a table writes the numbers of a column."""

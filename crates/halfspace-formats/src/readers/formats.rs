@@ -215,7 +215,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "Parquet",
         media_type: "application/vnd.apache.parquet",
         file_extensions: &["parquet"],
-        lacks: &[&FormatOption::NOT_OF_OBJECTS, &[FormatOption::DECIMAL]],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &[FormatOption::CHARSET]],
         labels: None,
         parse: crate::readers::parquet::parse,
     },

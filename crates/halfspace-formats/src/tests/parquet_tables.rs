@@ -14,7 +14,7 @@ fn properties(
     change(WriterProperties::builder()).build()
 }
 
-fn plain() -> WriterProperties {
+pub fn plain() -> WriterProperties {
     properties(|builder| builder)
 }
 
@@ -307,24 +307,46 @@ fn nan_of_parquet_is_missing_and_an_infinity_is_refused() {
 }
 
 #[test]
-fn dates_and_times_of_parquet_are_refused_unless_ignored() {
+fn dates_of_parquet_are_those_of_the_same_csv() {
+    let days = [19_782, -1, 0, 2_932_896];
+    let column = Column::Int32(days.map(Some).to_vec());
+    let dates = ["2024-02-29", "1969-12-31", "1970-01-01", "9999-12-31"];
+    let body = labelled("required int32 x (DATE)", column, 4);
+    same(&body, &csv(&dates), &Options::default());
+    let seconds = [1_709_209_805, -1, 86_399];
+    let dates = [
+        "2024-02-29T12:30:05",
+        "",
+        "1969-12-31 23:59:59",
+        "1970-01-01T23:59:59",
+    ];
+    for (kind, scale) in [
+        ("TIMESTAMP(MILLIS,true)", 1_000),
+        ("TIMESTAMP(MICROS,false)", 1_000_000),
+        ("TIMESTAMP(NANOS,true)", 1_000_000_000),
+        ("TIMESTAMP_MILLIS", 1_000),
+        ("TIMESTAMP_MICROS", 1_000_000),
+    ] {
+        let [first, second, third] = seconds.map(|seconds: i64| Some(seconds * scale + scale / 2));
+        let column = Column::Int64(vec![first, None, second, third]);
+        let body = labelled(&format!("optional int64 x ({kind})"), column, 4);
+        same(&body, &csv(&dates), &options("numbers=thermometer"));
+    }
+}
+
+#[test]
+fn far_dates_and_times_of_parquet_are_refused_unless_ignored() {
     let columns = [
         (
             "int32 x (DATE)",
-            Column::Int32(vec![None, Some(3)]),
-            "has a date",
+            Column::Int32(vec![None, Some(2_932_897)]),
+            "has a date whose year has more than four digits",
         ),
         (
-            "int64 x (TIMESTAMP(MICROS,true))",
-            Column::Int64(vec![None, Some(3)]),
-            "has a date",
+            "int64 x (TIMESTAMP(MILLIS,true))",
+            Column::Int64(vec![None, Some(i64::MIN)]),
+            "has a date whose year has more than four digits",
         ),
-        (
-            "int64 x (TIMESTAMP_MILLIS)",
-            Column::Int64(vec![None, Some(3)]),
-            "has a date",
-        ),
-        ("int96 x", Column::Int96(vec![None, Some(3)]), "has a date"),
         (
             "int32 x (TIME_MILLIS)",
             Column::Int32(vec![None, Some(3)]),
@@ -415,11 +437,6 @@ fn parquet_refuses_options_of_texts() {
         ("sheet=1", "XLSX only; Parquet has no sheets."),
         ("bit_order=big", "octets only; Parquet has no packed bits."),
         ("first_index=1", "LIBSVM only; Parquet has no indices."),
-        (
-            "decimal=,",
-            "tables with numbers as text (CSV, ARFF, XLSX, and rows in JSON or NDJSON) only; Parquet has numbers \
-             without a decimal mark.",
-        ),
     ] {
         let error = parquet(&body, &options(option)).expect_err(option);
         let name = option.split('=').next().unwrap();

@@ -1,6 +1,8 @@
 //! One table in the spellings of spreadsheets and data tools, all of which have the same digest and the same
 //! features.
 
+use super::parquet_tables::plain;
+use super::parquet_writer::{Column, texts, written};
 use super::workbooks::{Book, row};
 use super::*;
 use crate::digest;
@@ -82,6 +84,80 @@ fn objects(grid: &Grid, are_texts: bool) -> Vec<String> {
         format!("{{{}}}", members.join(","))
     };
     grid[1..].iter().map(object).collect()
+}
+
+/// The rows as ARFF, with this mark between the values.
+fn arff(grid: &Grid, mark: &str) -> Vec<u8> {
+    let head = "@relation r\n@attribute class {p,e}\n@attribute odor {foul,none}\n@attribute wet {no,yes}\n\
+                @attribute size real [0,3]\n@data\n";
+    let rows = joined(&grid[1..].to_vec(), mark, "\n");
+    [head.as_bytes(), &rows].concat()
+}
+
+fn parquet(grid: &Grid) -> Vec<u8> {
+    let texts_of = |column: usize| {
+        let cells: Vec<&str> = grid[1..].iter().map(|row| row[column].as_str()).collect();
+        texts(&cells)
+    };
+    let sizes = grid[1..].iter().map(|row| row[3].parse().ok());
+    let columns = vec![
+        texts_of(0),
+        texts_of(1),
+        texts_of(2),
+        Column::Doubles(sizes.collect()),
+    ];
+    let fields = "required binary class (UTF8); required binary odor (UTF8); optional binary wet (UTF8); \
+                  required double size";
+    written(fields, &[columns], plain())
+}
+
+/// The text in UTF-16, the lower byte of each unit first if `is_little`.
+fn utf16(text: &[u8], is_little: bool) -> Vec<u8> {
+    let units = str::from_utf8(text).unwrap().encode_utf16();
+    let bytes = |unit: u16| match is_little {
+        true => unit.to_le_bytes(),
+        false => unit.to_be_bytes(),
+    };
+    units.flat_map(bytes).collect()
+}
+
+/// The spellings of files as people have them, with the options that they need.
+fn repaired() -> Vec<(Format, &'static str, Vec<u8>)> {
+    use Format::{Arff, Csv, Json, Parquet};
+    let base = grid();
+    let sizes = |texts| csv(&with(3, texts));
+    let mut with_gap = base.clone();
+    with_gap.push(["p", "foul", "no", "-"].map(str::to_owned).to_vec());
+    vec![
+        (Csv, "", joined(&base, " ", "\n")),
+        (Csv, "delimiter=blank", joined(&base, "   ", " \n")),
+        (Csv, "", joined(&base, "|", "\n")),
+        (Csv, "", joined(&base, ",", ",\n")),
+        (
+            Csv,
+            "comment=%",
+            [b"% mushrooms\n".to_vec(), csv(&base)].concat(),
+        ),
+        (Csv, "", sizes(["$2.5", "$1.50", "$3", "$0.5"])),
+        (Csv, "", sizes(["2.5 €", "1.5 €", "3 €", ".5 €"])),
+        (Csv, "", sizes(["250%", "150 %", "300%", "50.0%"])),
+        (Csv, "missing=drop", csv(&with_gap)),
+        (Csv, "charset=windows-1252", csv(&base)),
+        (Csv, "charset=utf-16be", utf16(&csv(&base), false)),
+        (
+            Csv,
+            "",
+            [vec![0xFF, 0xFE], utf16(&csv(&base), true)].concat(),
+        ),
+        (
+            Json,
+            "",
+            format!("[{}]", objects(&base, true).join(",")).into_bytes(),
+        ),
+        (Arff, "labels=class", arff(&base, ",")),
+        (Arff, "labels=class", arff(&base, " ")),
+        (Parquet, "", parquet(&base)),
+    ]
 }
 
 /// Every spelling, with the options that it needs.
@@ -170,8 +246,8 @@ fn spellings() -> Vec<(Format, &'static str, Vec<u8>)> {
 
 #[test]
 fn every_spelling_of_a_table_has_one_digest() {
-    let spellings = spellings();
-    assert!(spellings.len() >= 40);
+    let spellings = [spellings(), repaired()].concat();
+    assert!(spellings.len() >= 60);
     for coding in ["real", "thermometer"] {
         let mut seen = None;
         for (format, options, body) in &spellings {

@@ -18,10 +18,12 @@ use super::pages::{Pages, SharedFile, unwrapped};
 use super::schema::{Meaning, Physical, Stored};
 use super::texts::{SharedTexts, Texts, text};
 use crate::cell::Cell;
+use crate::dates;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::numbers::EXACT_MAX;
 
 const INFINITE: &[u8] = b"has an infinite value, and a value is a finite number";
+const FAR: &[u8] = b"has a date whose year has more than four digits";
 const TIME: &[u8] = b"has times of day, which need the format of a number or of text";
 
 /// The reader of a column, and the cells of its last batch.
@@ -48,8 +50,10 @@ enum Batch {
         numbers: Vec<Option<u32>>,
         parts: Vec<Arc<Texts>>,
     },
-    /// Whether a row has a value, and the cell of such a row.
-    Present(Vec<bool>, Cell<&'static [u8]>),
+    /// The seconds of dates, NaN for a missing one, and an infinity beyond the years of tables.
+    Dates(Vec<f64>),
+    /// Whether a row has a value, which a table cannot hold for this reason.
+    RefusedRows(Vec<bool>, &'static [u8]),
 }
 
 /// A reader of values with its buffer.
@@ -125,7 +129,8 @@ impl ColumnCells {
         match &self.batch {
             Batch::Refused(_) => false,
             Batch::Numbers(numbers) => !numbers.iter().any(|number| number.is_infinite()),
-            Batch::Present(present, _) => !present.contains(&true),
+            Batch::Dates(dates) => !dates.iter().any(|date| date.is_infinite()),
+            Batch::RefusedRows(present, _) => !present.contains(&true),
             _ => true,
         }
     }
@@ -158,8 +163,13 @@ impl ColumnCells {
                     text => Cell::Text(text),
                 },
             },
-            Batch::Present(present, cell) if present[row] => cell.clone(),
-            Batch::Present(..) => Cell::Missing,
+            Batch::Dates(dates) => match dates[row] {
+                date if date.is_nan() => Cell::Missing,
+                date if date.is_infinite() => Cell::Refused(FAR),
+                date => Cell::Date(date),
+            },
+            Batch::RefusedRows(present, reason) if present[row] => Cell::Refused(reason),
+            Batch::RefusedRows(..) => Cell::Missing,
         }
     }
 }
@@ -173,7 +183,8 @@ impl Batch {
             Self::Numbers(numbers) => fixed(numbers.len()),
             Self::Spelled(numbers) => fixed(numbers.values.len()),
             Self::Booleans(values) => values.len() as u64,
-            Self::Present(present, _) => fixed(present.len()),
+            Self::Dates(dates) => fixed(dates.len()),
+            Self::RefusedRows(present, _) => fixed(present.len()),
             Self::Texts { numbers, parts } => {
                 let length = |&number: &u32| text(parts, number as usize).len() as u64;
                 numbers.iter().flatten().map(length).sum()
@@ -245,7 +256,7 @@ impl Reader {
             }
             Self::Int96(column) => {
                 let values = column.read(rows, &mut levels)?;
-                batch.set_present(values, levels.as_deref(), Cell::Date);
+                batch.set_dates(values, levels.as_deref(), |date| date.to_seconds() as f64);
             }
             Self::Int32(column) => {
                 let values = column.read(rows, &mut levels)?;
@@ -257,8 +268,10 @@ impl Reader {
                     Meaning::Decimal(scale) => {
                         batch.set_decimals(values, levels, scale, |&value| i128::from(value));
                     }
-                    Meaning::Date => batch.set_present(values, levels, Cell::Date),
-                    Meaning::Time => batch.set_present(values, levels, Cell::Refused(TIME)),
+                    Meaning::Date(unit) => {
+                        batch.set_dates(values, levels, |&value| unit.seconds(value.into()));
+                    }
+                    Meaning::Time => batch.set_refused(values, levels, TIME),
                     _ => batch.set_numbers(values, levels, |&value| f64::from(value)),
                 }
             }
@@ -273,8 +286,10 @@ impl Reader {
                     Meaning::Decimal(scale) => {
                         batch.set_decimals(values, levels, scale, |&value| i128::from(value));
                     }
-                    Meaning::Date => batch.set_present(values, levels, Cell::Date),
-                    Meaning::Time => batch.set_present(values, levels, Cell::Refused(TIME)),
+                    Meaning::Date(unit) => {
+                        batch.set_dates(values, levels, |&value| unit.seconds(value));
+                    }
+                    Meaning::Time => batch.set_refused(values, levels, TIME),
                     _ => batch.set_integers(values, levels, |&value| i128::from(value)),
                 }
             }
@@ -403,18 +418,28 @@ impl Batch {
         *self = Self::Spelled(spelled);
     }
 
-    fn set_present<V>(
+    fn set_dates<V>(
         &mut self,
         values: &[V],
         levels: Option<&Vec<i16>>,
-        cell: Cell<&'static [u8]>,
+        seconds: impl Fn(&V) -> f64,
     ) {
+        let mut dates = match self.take() {
+            Self::Dates(dates) => dates,
+            _ => Vec::new(),
+        };
+        let date = |value: &V| dates::within(seconds(value)).unwrap_or(f64::INFINITY);
+        spread(&mut dates, values, levels, f64::NAN, date);
+        *self = Self::Dates(dates);
+    }
+
+    fn set_refused<V>(&mut self, values: &[V], levels: Option<&Vec<i16>>, reason: &'static [u8]) {
         let mut present = match self.take() {
-            Self::Present(present, _) => present,
+            Self::RefusedRows(present, _) => present,
             _ => Vec::new(),
         };
         spread(&mut present, values, levels, false, |_| true);
-        *self = Self::Present(present, cell);
+        *self = Self::RefusedRows(present, reason);
     }
 
     /// Sets what byte arrays mean, given by their numbers.

@@ -2,6 +2,8 @@
 
 use halfspace_core::memory::{self, NoMemory};
 
+use crate::dates::DAY_SECONDS;
+
 use super::thrift::{Kind, ThriftError, ThriftReader};
 
 /// Deepest nesting of a schema. Tables have one level, but nested columns may be ignored.
@@ -30,12 +32,33 @@ pub(super) enum Meaning {
     Unsigned,
     /// An integer with a decimal point before so many digits.
     Decimal(usize),
-    Date,
+    Date(Unit),
     /// A time of day.
     Time,
     Uuid,
     /// A floating-point number of 16 bits.
     Half,
+}
+
+/// The unit in which a date is counted from 1970-01-01.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Days,
+    Milliseconds,
+    Microseconds,
+    Nanoseconds,
+}
+
+impl Unit {
+    /// The seconds of a date, without fractions.
+    pub(super) fn seconds(self, count: i64) -> f64 {
+        match self {
+            Self::Days => count as f64 * DAY_SECONDS,
+            Self::Milliseconds => count.div_euclid(1_000) as f64,
+            Self::Microseconds => count.div_euclid(1_000_000) as f64,
+            Self::Nanoseconds => count.div_euclid(1_000_000_000) as f64,
+        }
+    }
 }
 
 /// A column of the table.
@@ -77,6 +100,8 @@ struct Logical {
     /// Digits after the point.
     scale: i64,
     is_unsigned: bool,
+    /// The number of the unit of a date.
+    unit: i64,
 }
 
 const REQUIRED: i64 = 0;
@@ -219,11 +244,19 @@ impl Element {
             .as_ref()
             .is_some_and(|logical| logical.is_unsigned);
         match (logical, self.converted, physical) {
-            (_, _, Int96) => Ok(Meaning::Date),
+            // The crate turns such a date into seconds itself.
+            (_, _, Int96) => Ok(Meaning::Date(Unit::Nanoseconds)),
             (Some(5), ..) => decimal(self.logical.as_ref().map_or(0, |logical| logical.scale)),
             (None, Some(5), _) => decimal(self.scale),
-            (Some(6), _, Int32) | (None, Some(6), Int32) => Ok(Meaning::Date),
-            (Some(8), _, Int64) | (None, Some(9 | 10), Int64) => Ok(Meaning::Date),
+            (Some(6), _, Int32) | (None, Some(6), Int32) => Ok(Meaning::Date(Unit::Days)),
+            (Some(8), _, Int64) => match self.logical.as_ref().map(|logical| logical.unit) {
+                Some(1) => Ok(Meaning::Date(Unit::Milliseconds)),
+                Some(2) => Ok(Meaning::Date(Unit::Microseconds)),
+                Some(3) => Ok(Meaning::Date(Unit::Nanoseconds)),
+                _ => Err("has dates of an unknown unit"),
+            },
+            (None, Some(9), Int64) => Ok(Meaning::Date(Unit::Milliseconds)),
+            (None, Some(10), Int64) => Ok(Meaning::Date(Unit::Microseconds)),
             (Some(7), _, Int32 | Int64) | (None, Some(7 | 8), Int32 | Int64) => Ok(Meaning::Time),
             (Some(10), _, Int32 | Int64) if is_unsigned => Ok(Meaning::Unsigned),
             (None, Some(11..=14), Int32 | Int64) => Ok(Meaning::Unsigned),
@@ -244,7 +277,7 @@ impl Logical {
         while let Some((number, kind)) = reader.field(last)? {
             read.number = number;
             match (number, kind) {
-                (5 | 10, Kind::Struct) => read.parameters(reader)?,
+                (5 | 8 | 10, Kind::Struct) => read.parameters(reader)?,
                 _ => reader.skip(kind)?,
             }
             last = number;
@@ -252,13 +285,14 @@ impl Logical {
         Ok(read)
     }
 
-    /// Reads the scale of decimal numbers, or whether integers have a sign.
+    /// Reads the scale of decimal numbers, the unit of dates, or whether integers have a sign.
     fn parameters(&mut self, reader: &mut ThriftReader<'_>) -> Result<(), ThriftError> {
         let mut last = 0;
         while let Some((number, kind)) = reader.field(last)? {
             match (number, kind) {
                 (1, Kind::Integer) => self.scale = reader.integer()?,
                 (2, Kind::False) => self.is_unsigned = true,
+                (2, Kind::Struct) => self.unit = Self::read(reader)?.number,
                 _ => reader.skip(kind)?,
             }
             last = number;

@@ -23,18 +23,14 @@ const PIECE_BYTES: usize = 16 * 1024;
 /// Bytes of the source that are kept for the message about a malformed sequence, which may begin in an earlier piece.
 const KEPT_BYTES: usize = 16;
 
-/// Bytes that show whether a text has a byte order mark, or one of UTF-32.
-const BEGIN_BYTES: usize = 4;
-
 /// A text as UTF-8. The errors are `io::Error`s, which [`FormatError::from`] converts back.
 pub(crate) struct Utf8Reader<R> {
     source: R,
     stated: Option<Charset>,
     body_bytes_max: u64,
     body_limit_name: &'static str,
-    /// The first bytes. `begin[passed..length]` are still to be read.
-    begin: [u8; BEGIN_BYTES],
-    length: usize,
+    /// The first bytes, of which those from `passed` on are still to be read.
+    begin: Vec<u8>,
     passed: usize,
     state: State,
 }
@@ -55,8 +51,7 @@ impl<R: Read> Utf8Reader<R> {
             stated,
             body_bytes_max: limits.body_bytes_max,
             body_limit_name: limits.body_limit_name,
-            begin: [0; BEGIN_BYTES],
-            length: 0,
+            begin: Vec::new(),
             passed: 0,
             state: State::New,
         }
@@ -64,30 +59,34 @@ impl<R: Read> Utf8Reader<R> {
 
     /// Reads the first bytes and decides what the text is in. No answer depends on a text of one byte, so that waiting
     /// for the second one keeps no client waiting.
-    fn begin(&mut self) -> io::Result<()> {
+    ///
+    /// A read asks for `wanted` bytes, as the caller does: a decompressor that could give only a few would keep the
+    /// others until more bytes of its source arrive.
+    fn begin(&mut self, wanted: usize) -> io::Result<()> {
         loop {
-            let begin = &self.begin[..self.length];
-            let needed = match begin {
+            let needed = match self.begin.as_slice() {
                 [0xef, 0xbb, ..] => 3,
                 [0xff, 0xfe, ..] | [0, 0, ..] => 4,
                 _ => 2,
             };
-            if begin.len() >= needed {
+            let length = self.begin.len();
+            if length >= needed {
                 break;
             }
-            match self.source.read(&mut self.begin[self.length..needed])? {
-                0 => break,
-                read => self.length += read,
+            self.begin.resize(length + wanted.max(needed), 0);
+            let read = self.source.read(&mut self.begin[length..]);
+            let ended = length + read.as_ref().map_or(0, |read| *read);
+            self.begin.truncate(ended);
+            if read? == 0 {
+                break;
             }
         }
         let decided = self.decide().map_err(io::Error::other)?;
         self.state = match decided.is_utf8() {
             true => State::Utf8,
             false => {
-                let mut decoded = Decoded::new(decided);
-                decoded.give(&self.begin[..self.length], self.passed);
-                self.passed = self.length;
-                State::Decoded(Box::new(decoded))
+                let begin = std::mem::take(&mut self.begin);
+                State::Decoded(Box::new(Decoded::new(decided, begin, self.passed)))
             }
         };
         Ok(())
@@ -95,8 +94,8 @@ impl<R: Read> Utf8Reader<R> {
 
     /// The charset of the text. Passes its byte order mark.
     fn decide(&mut self) -> Result<Charset, FormatError> {
-        let begin = &self.begin[..self.length];
-        if matches!(begin, [0xff, 0xfe, 0, 0] | [0, 0, 0xfe, 0xff]) {
+        let begin = self.begin.as_slice();
+        if matches!(begin, [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..]) {
             let detail = "The text is UTF-32, which is not supported; convert it to UTF-8.";
             return Err(refusal(detail.to_owned(), 0));
         }
@@ -128,13 +127,16 @@ impl<R: Read> Utf8Reader<R> {
 impl<R: Read> Read for Utf8Reader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let State::New = self.state {
-            self.begin()?;
+            self.begin(buffer.len())?;
         }
         let decoded = match &mut self.state {
             State::Decoded(decoded) => decoded,
-            _ if self.passed < self.length => {
-                let read = (&self.begin[self.passed..self.length]).read(buffer)?;
+            _ if self.passed < self.begin.len() => {
+                let read = (&self.begin[self.passed..]).read(buffer)?;
                 self.passed += read;
+                if self.passed == self.begin.len() {
+                    (self.begin, self.passed) = (Vec::new(), 0);
+                }
                 return Ok(read);
             }
             _ => return self.source.read(buffer),
@@ -171,13 +173,16 @@ struct Decoded {
 }
 
 impl Decoded {
-    fn new(charset: Charset) -> Self {
+    /// Begins with the first bytes of the source, of which the byte order mark is no text.
+    fn new(charset: Charset, mut begin: Vec<u8>, mark: usize) -> Self {
+        let end = begin.len();
+        begin.resize(end.max(KEPT_BYTES + PIECE_BYTES), 0);
         Self {
             charset,
             decoder: charset.decoder(),
-            input: vec![0; KEPT_BYTES + PIECE_BYTES],
-            at: 0,
-            end: 0,
+            input: begin,
+            at: mark,
+            end,
             before: 0,
             is_ended: false,
             output: vec![0; PIECE_BYTES],
@@ -186,12 +191,6 @@ impl Decoded {
             written: 0,
             outcome: None,
         }
-    }
-
-    /// Gives the first bytes of the source, of which the byte order mark is no text.
-    fn give(&mut self, begin: &[u8], mark: usize) {
-        self.input[..begin.len()].copy_from_slice(begin);
-        (self.at, self.end) = (mark, begin.len());
     }
 
     fn read(&mut self, source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {

@@ -22,7 +22,11 @@ fn csv() -> String {
             _ => ["red", "green", "blue"][row % 3],
         };
         let label = ["no", "yes"][row % 2];
-        format!("{amount},{color},{},{},{label}\n", row * row, row % 4 == 0)
+        format!(
+            "{amount},{color},{},{},{label}\n",
+            row * row,
+            row.is_multiple_of(4)
+        )
     };
     let rows: String = (0..60).map(row).collect();
     format!("amount,color,count,flag,label\n{rows}")

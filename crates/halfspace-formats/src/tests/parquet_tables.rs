@@ -178,7 +178,7 @@ fn sampled() -> (Vec<Vec<Column>>, String) {
                     .collect(),
             ),
             Column::Int64(rows().map(|row| Some((row * row) as i64)).collect()),
-            Column::Booleans(rows().map(|row| Some(row % 4 == 0)).collect()),
+            Column::Booleans(rows().map(|row| Some(row.is_multiple_of(4))).collect()),
             Column::Bytes(rows().map(label).collect()),
         ]
     });
@@ -186,7 +186,7 @@ fn sampled() -> (Vec<Vec<Column>>, String) {
         let amount = amount(row)
             .map(|amount| amount.to_string())
             .unwrap_or_default();
-        let (color, flag) = (color(row).unwrap_or_default(), row % 4 == 0);
+        let (color, flag) = (color(row).unwrap_or_default(), row.is_multiple_of(4));
         let label = ["no", "yes"][row % 2];
         format!("{amount},{color},{},{flag},{label}\n", row * row)
     };

@@ -318,10 +318,10 @@ impl<T: DataType> Values<T> {
         levels: &mut Option<&mut Vec<i16>>,
     ) -> Result<&[T::T], FormatError> {
         self.values.clear();
-        let levels = levels.as_deref_mut().map(|levels| {
+        if let Some(levels) = levels {
             levels.clear();
-            levels
-        });
+        }
+        let levels = levels.as_deref_mut();
         let read = self
             .reader
             .read_records(rows, levels, None, &mut self.values);

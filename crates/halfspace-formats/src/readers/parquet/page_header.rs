@@ -30,9 +30,10 @@ pub(super) enum PageKind {
 }
 
 /// How a page of data says which values are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Levels {
     /// Runs of levels after their length, compressed with the values.
+    #[default]
     Runs,
     /// One bit per level, as very old programs write it.
     Bits,
@@ -42,12 +43,6 @@ pub(super) enum Levels {
         definition: u32,
         is_compressed: bool,
     },
-}
-
-impl Default for Levels {
-    fn default() -> Self {
-        Self::Runs
-    }
 }
 
 impl PageHeader {

@@ -263,12 +263,11 @@ impl Pages {
         let data = section.content.slice(section.values..);
         let mut missing = 0;
         match (encoding, &self.texts) {
-            (Encoding::RLE_DICTIONARY, _) => {
-                // If all values are missing, there may be no dictionary and no numbers.
-                if data.is_empty() || !self.has_dictionary {
-                    encoding = section.without_values();
-                }
+            // If all values are missing, there may be no dictionary and no numbers.
+            (Encoding::RLE_DICTIONARY, _) if data.is_empty() || !self.has_dictionary => {
+                encoding = section.without_values();
             }
+            (Encoding::RLE_DICTIONARY, _) => {}
             (_, Some(texts)) => {
                 let read = self.decode(encoding, data, header.values as usize)?;
                 section.replace(&texts.add(read, false)?);

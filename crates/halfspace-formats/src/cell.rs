@@ -187,6 +187,14 @@ impl Family {
 }
 
 impl Content {
+    /// The number, if the cell holds a plain one.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
     /// Reads the spelling of a trimmed cell.
     pub fn of(text: &[u8], decimal: DecimalMark) -> Self {
         if is_missing(text) {
@@ -218,9 +226,13 @@ pub(crate) fn is_missing(text: &[u8]) -> bool {
 
 /// Whether a trimmed cell of a column of numbers is missing, beside the usual ones.
 pub(crate) fn is_missing_number(text: &[u8]) -> bool {
-    MISSING_AMONG_NUMBERS
-        .iter()
-        .any(|word| word.as_bytes() == text)
+    missing_number(text).is_some()
+}
+
+/// The word that means a missing cell in a column of numbers, if the cell is one.
+pub(crate) fn missing_number(text: &[u8]) -> Option<&'static str> {
+    let mut words = MISSING_AMONG_NUMBERS.into_iter();
+    words.find(|word| word.as_bytes() == text)
 }
 
 /// Whether a number may be a code such as 007. Its spelling must be kept while the kind of the column is open.

@@ -3,10 +3,10 @@
 //!
 //! A body of examples arrives as a stream of bytes in one of several formats. This crate turns it into the
 //! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. It covers the
-//! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, Parquet, the JSON forms of data, the binary formats (`.npy`,
-//! octets, tensors), the content codings and the charsets of texts, the stored form with its digest, and the spool, a
-//! temporary file for rows beyond the memory budget. It does not know where the bytes come from, or which request sent
-//! them.
+//! line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, Parquet, the JSON forms of data, the binary formats
+//! (`.npy`, octets, tensors), the content codings and the charsets of texts, the stored form with its digest, and the
+//! spool, a temporary file for rows beyond the memory budget. It does not know where the bytes come from, or which
+//! request sent them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. It holds the examples, one read buffer and one line or row in
 //! memory, but not the whole body. The exceptions are a JSON document below 512 KiB, the rows of a JSON table, the

@@ -85,6 +85,24 @@ pub(crate) fn shortest(number: f64) -> Cow<'static, str> {
     }
 }
 
+/// A number that about half of the rows reach, and not all, if there are several numbers. `rows` counts the rows of
+/// each of them.
+pub(crate) fn middle(numbers: &[f64], rows: impl Iterator<Item = u64>) -> f64 {
+    let mut counted: Vec<(f64, u64)> = numbers.iter().copied().zip(rows).collect();
+    counted.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let all: u64 = counted.iter().map(|(_, rows)| rows).sum();
+    let mut below = 0;
+    let reached = counted.iter().position(|(_, rows)| {
+        below += rows;
+        2 * below >= all
+    });
+    let next = reached.unwrap_or(0) + 1;
+    counted
+        .get(next)
+        .or(counted.last())
+        .map_or(0.0, |(number, _)| *number)
+}
+
 /// The exact decimal form of a finite number of 1 or more: its sign, its digits, and a point only if a fraction
 /// follows.
 pub(crate) fn exact_decimal(text: &[u8]) -> Vec<u8> {

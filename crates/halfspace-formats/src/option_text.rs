@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::charset::Charset;
 use crate::classes::{Classes, threshold_of};
 use crate::dates::DateOrder;
-use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, Unknown};
+use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, TableOptions, Unknown};
 use crate::encoding::{KindName, Missing};
 use crate::numbers::{DecimalMark, parse_number};
 use crate::options::BitOrder;
@@ -59,47 +59,14 @@ impl Options {
     /// # Errors
     /// The allowed spellings of the value.
     pub fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        if self.table.set(name, text)? {
+            return Ok(true);
+        }
         let table = &mut self.table;
         match name {
             "labels" => self.labels = Some(LabelsColumn::of(text)),
-            "positive" | "threshold" => {
-                let positive = match name {
-                    "threshold" => Classes::of_threshold(finite(text)?).positive().to_owned(),
-                    _ => text.to_owned(),
-                };
-                let is_threshold = |text: &str| threshold_of(text).is_some();
-                let before = table.positive.as_deref().map(is_threshold);
-                if before.is_some_and(|before| before != is_threshold(&positive)) {
-                    return Err("`positive` and `threshold` contradict each other".to_owned());
-                }
-                table.positive = Some(positive);
-            }
             "ignore" => table.ignore = name_list(text)?,
             "kinds" => self.set_kinds(kinds(text)?),
-            "numbers" => {
-                let (real, thermometer) = (Numbers::Real, Numbers::Thermometer);
-                table.numbers = one_of(text, [("real", real), ("thermometer", thermometer)])?;
-            }
-            "bins" => {
-                let bins = whole(text)?;
-                if !(1..=BINS_MAX).contains(&bins) {
-                    return Err(format!("`{bins}` is not from 1 to {BINS_MAX}"));
-                }
-                table.bins = Some(bins);
-            }
-            "missing" => {
-                let treatments = [
-                    ("value", Missing::Value),
-                    ("drop", Missing::Drop),
-                    ("refuse", Missing::Refuse),
-                ];
-                table.missing = Some(one_of(text, treatments)?);
-            }
-            "missing_values" => table.missing_values = name_list(text)?,
-            "unknown" => {
-                table.unknown =
-                    one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
-            }
             "delimiter" => {
                 let [comma, semicolon, bar, tab, blank] =
                     DELIMITERS.map(|(spelling, byte)| (spelling, Some(byte)));
@@ -112,15 +79,6 @@ impl Options {
                 }
                 _ => return Err(format!("`{text}` is not a punctuation mark such as # or %")),
             },
-            "decimal" => {
-                let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
-                table.decimal = Some(one_of(text, marks)?);
-            }
-            "dates" => {
-                let orders = [("dmy", DateOrder::Dmy), ("mdy", DateOrder::Mdy)];
-                table.dates = Some(one_of(text, orders)?);
-            }
-            "sheet" => table.sheet = Some(text.to_owned()),
             "header" => {
                 let headers = [
                     ("auto", Header::Auto),
@@ -157,6 +115,62 @@ impl Options {
     fn set_kinds(&mut self, kinds: Vec<(String, KindName)>) {
         self.open_vocabulary |= kinds.iter().any(|(_, kind)| *kind == KindName::Text);
         self.table.kinds = kinds;
+    }
+}
+
+impl TableOptions {
+    /// Sets an option about the labels or the cells of a table. Returns false if none has the name.
+    fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let table = self;
+        match name {
+            "positive" | "threshold" => {
+                let positive = match name {
+                    "threshold" => Classes::of_threshold(finite(text)?).positive().to_owned(),
+                    _ => text.to_owned(),
+                };
+                let is_threshold = |text: &str| threshold_of(text).is_some();
+                let before = table.positive.as_deref().map(is_threshold);
+                if before.is_some_and(|before| before != is_threshold(&positive)) {
+                    return Err("`positive` and `threshold` contradict each other".to_owned());
+                }
+                table.positive = Some(positive);
+            }
+            "numbers" => {
+                let (real, thermometer) = (Numbers::Real, Numbers::Thermometer);
+                table.numbers = one_of(text, [("real", real), ("thermometer", thermometer)])?;
+            }
+            "bins" => {
+                let bins = whole(text)?;
+                if !(1..=BINS_MAX).contains(&bins) {
+                    return Err(format!("`{bins}` is not from 1 to {BINS_MAX}"));
+                }
+                table.bins = Some(bins);
+            }
+            "missing" => {
+                let treatments = [
+                    ("value", Missing::Value),
+                    ("drop", Missing::Drop),
+                    ("refuse", Missing::Refuse),
+                ];
+                table.missing = Some(one_of(text, treatments)?);
+            }
+            "missing_values" => table.missing_values = name_list(text)?,
+            "unknown" => {
+                table.unknown =
+                    one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
+            }
+            "decimal" => {
+                let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
+                table.decimal = Some(one_of(text, marks)?);
+            }
+            "dates" => {
+                let orders = [("dmy", DateOrder::Dmy), ("mdy", DateOrder::Mdy)];
+                table.dates = Some(one_of(text, orders)?);
+            }
+            "sheet" => table.sheet = Some(text.to_owned()),
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

@@ -35,8 +35,8 @@ pub struct DataParameters {
     /// Columns of a table that are no features, separated by commas. `first..last` means all from one to another. A
     /// name with a comma stands in quotes.
     ignore: Option<String>,
-    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number`, `date`,
-    /// `text` or `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from
+    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number`, `date`, `text` or
+    /// `ignored`. A text needs an open vocabulary, which this kind implies. `first..last` stands for all columns from
     /// one to another and `*` for all columns; later pairs change single ones.
     kinds: Option<String>,
     /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.

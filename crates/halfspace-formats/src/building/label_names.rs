@@ -14,7 +14,7 @@ use crate::cell::{Content, Family};
 use crate::classes::{Classes, LabelRule, Recoding, bad_label, canonical, threshold_of};
 use crate::encoding::LabelEncoding;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, name};
-use crate::numbers::parse_number;
+use crate::numbers::{middle, parse_number};
 use crate::options::Options;
 
 /// The most classes of a body. A committee has one hypothesis for each, and every example is shown to all of them.
@@ -440,10 +440,7 @@ impl LabelNames {
     /// # Errors
     /// When the values are numbers that measure something.
     fn many(mut self) -> Result<ReadLabels, Fault> {
-        let number = |value: &LabelValue| match value.content {
-            Content::Number(number) => Some(number),
-            _ => None,
-        };
+        let number = |value: &LabelValue| value.content.number();
         let numbers: Option<Vec<f64>> = self.values.iter().map(number).collect();
         if let Some(numbers) = numbers {
             let rows: u64 = self.values.iter().map(|value| value.rows).sum();
@@ -458,7 +455,7 @@ impl LabelNames {
                      number against all others.",
                     numbers.len(),
                     self.counted(),
-                    self.middle(&numbers),
+                    middle(&numbers, self.values.iter().map(|value| value.rows)),
                     self.values[0].text
                 );
                 return Err(Fault::new(FormatErrorKind::TableOption, detail));
@@ -469,24 +466,6 @@ impl LabelNames {
             classes: Classes::of_names(names).expect("more than two values"),
             codes: None,
         })
-    }
-
-    /// A number that about half of the rows reach, and not all. The values are these numbers.
-    fn middle(&self, numbers: &[f64]) -> f64 {
-        let mut counted: Vec<(f64, u64)> = numbers
-            .iter()
-            .zip(&self.values)
-            .map(|(number, value)| (*number, value.rows))
-            .collect();
-        counted.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let all: u64 = counted.iter().map(|(_, rows)| rows).sum();
-        let mut below = 0;
-        let reached = counted.iter().position(|(_, rows)| {
-            below += rows;
-            2 * below >= all
-        });
-        let next = reached.unwrap_or(0) + 1;
-        counted[next.min(counted.len() - 1)].0
     }
 
     /// The code of +1 if the values tell it. `Some(None)` means that all labels are -1.

@@ -1,6 +1,6 @@
 //! Decides the kind of a column from its values and the request.
 
-use super::column_scan::ColumnScan;
+use super::column_scan::{ColumnScan, ColumnValue, Settled};
 use super::number_form::NumberForm;
 use crate::cell::Content;
 use crate::dates::DatePart;
@@ -46,92 +46,117 @@ pub(crate) fn column_kind(
     numbers: Numbers,
 ) -> Result<FoundKind, Fault> {
     let settled = scan.settled(stated)?;
-    let (missing, missing_row) = scan.missing_of(settled.contents.iter().copied());
-    let valued = || scan.values.iter().zip(&settled.contents);
-    let is_present = |content: &Content| *content != Content::Missing;
-    let present = || valued().filter_map(|(value, content)| is_present(content).then_some(value));
-    let contents: Vec<Content> = settled
-        .contents
-        .iter()
-        .copied()
-        .filter(is_present)
-        .collect();
-    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::TableOption, detail));
+    let has_missing = scan.missing_of(settled.contents.iter().copied()).0 > 0;
+    let is_nominal = stated == Some(KindName::Nominal);
     // A bit is told by its plain numbers.
-    let may_be_bits = !scan.is_numbers && settled.form == NumberForm::PLAIN;
-    if stated != Some(KindName::Nominal)
-        && let Some(values) = boolean(&contents, stated).filter(|_| may_be_bits)
-    {
-        return Ok(FoundKind::of(ColumnKind::Boolean { values }, missing > 0));
+    let may_be_bits = !is_nominal && !scan.is_numbers && settled.form == NumberForm::PLAIN;
+    if may_be_bits && let Some(values) = boolean(&present_contents(&settled), stated) {
+        return Ok(FoundKind::of(ColumnKind::Boolean { values }, has_missing));
     }
-    if stated == Some(KindName::Boolean) {
-        let second = present()
-            .nth(2)
-            .or_else(|| present().nth(1))
-            .or_else(|| present().next());
-        let shown = second.map_or(String::new(), |value| excerpt(value.text.as_bytes()));
-        return wrong(format!(
-            "is not boolean, because it has the value {shown}; `kinds=` can state another kind"
-        ));
-    }
-    let is_word = |content: &Content| !matches!(content, Content::Number(_) | Content::Missing);
-    let word = valued()
-        .find(|(_, content)| is_word(content))
-        .map(|(value, _)| value);
-    let is_number = stated != Some(KindName::Nominal)
-        && word.is_none()
-        && (scan.is_numbers || present().next().is_some());
-    if stated == Some(KindName::Number)
-        && let Some(word) = word
-    {
-        return wrong(format!(
-            "is not a number column: row {} has {}, which `missing_values=` can declare a missing cell; amounts and \
-             percentages are numbers if all cells have the same sign",
-            word.first_row,
-            excerpt(word.text.as_bytes())
-        ));
-    }
-    let is_date = settled.form.notation == Notation::Date;
-    if stated == Some(KindName::Date) && !(is_number && is_date) {
-        let other = word.or_else(|| present().next());
-        let shown = other.map_or(String::new(), |value| excerpt(value.text.as_bytes()));
-        return wrong(format!(
-            "is not a date column: it has the value {shown}, which is no date such as 2024-12-31; `dates=dmy` or \
-             `dates=mdy` reads dates whose year comes last, and `missing_values=` declares missing cells"
-        ));
-    }
-    if stated == Some(KindName::Number) && is_date {
-        return wrong("holds dates, which have the kind date and not number".to_owned());
-    }
+    let is_number = !is_nominal
+        && first_word(scan, &settled).is_none()
+        && (scan.is_numbers || present(scan, &settled).next().is_some());
+    check_stated(scan, &settled, stated, is_number)?;
     if is_number {
-        let found = |kind, missing| FoundKind {
-            parts: settled.form.date_parts(),
-            ..FoundKind::of(kind, missing)
-        };
-        return match numbers {
-            Numbers::Thermometer => Ok(found(
-                ColumnKind::Thermometer {
-                    thresholds: Vec::new(),
-                },
-                missing > 0,
-            )),
-            Numbers::Real if missing > 0 => {
-                let what = if is_date { "dates" } else { "numbers" };
-                let detail = format!(
-                    "holds {what} and has none in row {missing_row}; `missing=drop` leaves such rows out, and \
-                 `numbers=thermometer` codes them"
-                );
-                Err(Fault::new(FormatErrorKind::TableOption, detail))
-            }
-            Numbers::Real => Ok(found(ColumnKind::Number, false)),
-        };
+        return number_kind(scan, &settled, numbers);
     }
     if let Some(fault) = scan.odd_cells() {
         return Err(fault);
     }
-    let mut values: Vec<String> = present().map(|value| value.text.to_string()).collect();
+    let values = present(scan, &settled).map(|value| value.text.to_string());
+    let mut values: Vec<String> = values.collect();
     values.sort_unstable();
-    Ok(FoundKind::of(ColumnKind::Nominal { values }, missing > 0))
+    Ok(FoundKind::of(ColumnKind::Nominal { values }, has_missing))
+}
+
+/// The values that are not missing.
+fn present<'s>(
+    scan: &'s ColumnScan,
+    settled: &'s Settled,
+) -> impl Iterator<Item = &'s ColumnValue> {
+    let valued = scan.values.iter().zip(&settled.contents);
+    valued.filter_map(|(value, content)| (*content != Content::Missing).then_some(value))
+}
+
+fn present_contents(settled: &Settled) -> Vec<Content> {
+    let contents = settled.contents.iter().copied();
+    contents
+        .filter(|content| *content != Content::Missing)
+        .collect()
+}
+
+/// The first value that is neither a number nor missing.
+fn first_word<'s>(scan: &'s ColumnScan, settled: &Settled) -> Option<&'s ColumnValue> {
+    let is_word = |content: &Content| !matches!(content, Content::Number(_) | Content::Missing);
+    let mut valued = scan.values.iter().zip(&settled.contents);
+    let word = valued.find(|(_, content)| is_word(content));
+    word.map(|(value, _)| value)
+}
+
+/// Checks that the column has the stated kind, unless its cells are bits. `is_number` tells whether it may hold
+/// numbers or dates.
+fn check_stated(
+    scan: &ColumnScan,
+    settled: &Settled,
+    stated: Option<KindName>,
+    is_number: bool,
+) -> Result<(), Fault> {
+    let shown = |value: Option<&ColumnValue>| {
+        value.map_or(String::new(), |value| excerpt(value.text.as_bytes()))
+    };
+    let present = || present(scan, settled);
+    let word = first_word(scan, settled);
+    let is_date = settled.form.notation == Notation::Date;
+    let detail = match (stated, word) {
+        (Some(KindName::Boolean), _) => {
+            let third = present().nth(2).or_else(|| present().nth(1));
+            format!(
+                "is not boolean, because it has the value {}; `kinds=` can state another kind",
+                shown(third.or_else(|| present().next()))
+            )
+        }
+        (Some(KindName::Number), Some(word)) => format!(
+            "is not a number column: row {} has {}, which `missing_values=` can declare a missing cell; amounts and \
+             percentages are numbers if all cells have the same sign",
+            word.first_row,
+            excerpt(word.text.as_bytes())
+        ),
+        (Some(KindName::Number), None) if is_date => {
+            "holds dates, which have the kind date and not number".to_owned()
+        }
+        (Some(KindName::Date), _) if !(is_number && is_date) => format!(
+            "is not a date column: it has the value {}, which is no date such as 2024-12-31; `dates=dmy` or \
+             `dates=mdy` reads dates whose year comes last, and `missing_values=` declares missing cells",
+            shown(word.or_else(|| present().next()))
+        ),
+        _ => return Ok(()),
+    };
+    Err(Fault::new(FormatErrorKind::TableOption, detail))
+}
+
+/// The kind of a column of numbers or dates.
+fn number_kind(scan: &ColumnScan, settled: &Settled, numbers: Numbers) -> Result<FoundKind, Fault> {
+    let (missing, row) = scan.missing_of(settled.contents.iter().copied());
+    let parts = settled.form.date_parts();
+    let kind = match numbers {
+        Numbers::Thermometer => ColumnKind::Thermometer {
+            thresholds: Vec::new(),
+        },
+        Numbers::Real if missing > 0 => {
+            let what = if parts.is_empty() { "numbers" } else { "dates" };
+            let detail = format!(
+                "holds {what} and has none in row {row}; `missing=drop` leaves such rows out, and \
+                 `numbers=thermometer` codes them"
+            );
+            return Err(Fault::new(FormatErrorKind::TableOption, detail));
+        }
+        Numbers::Real => ColumnKind::Number,
+    };
+    Ok(FoundKind {
+        kind,
+        missing: missing > 0,
+        parts,
+    })
 }
 
 /// The values of the bits 0 and 1 of a boolean column.

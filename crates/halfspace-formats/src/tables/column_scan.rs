@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use halfspace_core::memory;
 
 use super::doubtful_texts::{ambiguous, doubtful_comma};
-use super::number_form::{NumberForm, is_number, is_time, is_word};
+use super::number_form::{NumberForm, is_doubtful, is_number, is_time, is_word};
 use crate::cell::{Cell, Content, is_code};
 use crate::dates::DateOrder;
 use crate::encoding::options::TableOptions;
@@ -255,9 +255,8 @@ impl ColumnScan {
                 Ok(KeptCell::Number(number))
             }
             Content::Written(written) if self.form.notation == written.notation => {
-                let is_doubtful =
-                    written.thousands == Thousands::Doubtful && self.decimal.is_none();
-                if is_doubtful && !self.form.has_thousands {
+                let is_in_doubt = is_doubtful(&content) && self.decimal.is_none();
+                if is_in_doubt && !self.form.has_thousands {
                     return Err(doubtful_comma(text));
                 }
                 self.form.has_thousands |= written.thousands == Thousands::Marked;
@@ -308,8 +307,8 @@ impl ColumnScan {
         let forms = || settled.contents.iter().filter_map(NumberForm::of);
         let has_thousands = forms().any(|form| form.has_thousands);
         if !has_thousands && self.decimal.is_none() {
-            let is_doubtful = |value: &&ColumnValue| matches!(value.content, Content::Written(written) if written.thousands == Thousands::Doubtful);
-            if let Some(value) = self.values.iter().find(is_doubtful) {
+            let mut values = self.values.iter();
+            if let Some(value) = values.find(|value| is_doubtful(&value.content)) {
                 return Err(doubtful_comma(value.text.as_bytes()));
             }
         }

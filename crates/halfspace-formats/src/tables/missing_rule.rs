@@ -9,7 +9,7 @@ use super::encoder::decides_rows;
 use crate::cell::{Cell, is_missing_number};
 use crate::encoding::options::TableOptions;
 use crate::encoding::{ColumnEncoding, KindName};
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind};
 
 /// The rule for the missing cells of a table.
 #[derive(Default)]
@@ -92,12 +92,12 @@ impl MissingRule {
 
 /// The first word of each column that was taken for a missing cell because no word stood before it.
 #[derive(Default)]
-pub(crate) struct TakenWords(BTreeMap<usize, (u64, Box<[u8]>)>);
+pub(crate) struct TakenWords(BTreeMap<usize, (u64, &'static str)>);
 
 impl TakenWords {
     /// Notes the word of column `at` in row `row`.
-    pub(crate) fn note(&mut self, at: usize, row: u64, text: &[u8]) {
-        self.0.entry(at).or_insert_with(|| (row, text.into()));
+    pub(crate) fn note(&mut self, at: usize, row: u64, word: &'static str) {
+        self.0.entry(at).or_insert((row, word));
     }
 
     /// Refuses a column that has words after all. `may_be_numbers` tells whether a column has none.
@@ -110,12 +110,11 @@ impl TakenWords {
         may_be_numbers: impl Fn(usize) -> bool,
     ) -> Result<(), Fault> {
         let mut taken = self.0.iter();
-        let Some((&at, (row, text))) = taken.find(|(at, _)| !may_be_numbers(**at)) else {
+        let Some((&at, (row, word))) = taken.find(|(at, _)| !may_be_numbers(**at)) else {
             return Ok(());
         };
-        let (shown, word) = (excerpt(text), String::from_utf8_lossy(text));
         let detail = format!(
-            "has words, and {shown} in row {row} stood for a missing cell until the first of them; say \
+            "has words, and `{word}` in row {row} stood for a missing cell until the first of them; say \
              `missing_values={word}` if it is one, or give the column the kind nominal in `kinds=`"
         );
         Err(table.about(at, Fault::new(FormatErrorKind::TableOption, detail)))

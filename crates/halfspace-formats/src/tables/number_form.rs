@@ -48,6 +48,11 @@ pub(crate) fn is_number(content: &Content) -> bool {
     matches!(content, Content::Number(_) | Content::Written(_))
 }
 
+/// Whether a comma of the value may stand before a fraction or between thousands.
+pub(crate) fn is_doubtful(content: &Content) -> bool {
+    matches!(content, Content::Written(written) if written.thousands == Thousands::Doubtful)
+}
+
 /// Whether a value is a date with a time of day.
 pub(crate) fn is_time(content: &Content) -> bool {
     matches!(content, Content::Written(written) if written.notation == Notation::Date && dates::has_time(written.value))

@@ -14,7 +14,7 @@ use super::bare_line::{BareLine, LabelPlace};
 use super::columns::{InColumn, TableColumns};
 use super::missing_rule::{MissingRule, TakenWords};
 use super::named_table;
-use crate::cell::{Cell, is_missing, is_missing_number};
+use crate::cell::{Cell, is_missing, missing_number};
 use crate::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
@@ -456,15 +456,15 @@ impl<'o> TableBuilder<'o> {
         let missing = self.options.table.missing;
         let counts = |&at: &usize| !self.table.columns[at].is_empty();
         let taken = |at: usize| match cell(at) {
-            Cell::Text(text) if is_missing_number(text) && self.may_be_numbers(at) => Some(text),
+            Cell::Text(text) if self.may_be_numbers(at) => missing_number(text),
             _ => None,
         };
         let mut columns = self.missing.deciding().filter(counts);
         match columns.find(|&at| cell(at).is_missing() || taken(at).is_some()) {
             None => Ok(false),
             Some(at) if missing == Some(Missing::Drop) => {
-                if let Some(text) = taken(at) {
-                    self.taken.note(at, self.rows, text);
+                if let Some(word) = taken(at) {
+                    self.taken.note(at, self.rows, word);
                 }
                 Ok(true)
             }

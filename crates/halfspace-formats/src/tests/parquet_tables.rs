@@ -313,6 +313,12 @@ fn dates_of_parquet_are_those_of_the_same_csv() {
     let dates = ["2024-02-29", "1969-12-31", "1970-01-01", "9999-12-31"];
     let body = labelled("required int32 x (DATE)", column, 4);
     same(&body, &csv(&dates), &Options::default());
+    let column = Column::Int96(days.map(|day| Some(day.into())).to_vec());
+    same(
+        &labelled("required int96 x", column, 4),
+        &csv(&dates),
+        &Options::default(),
+    );
     let seconds = [1_709_209_805, -1, 86_399];
     let dates = [
         "2024-02-29T12:30:05",

@@ -16,6 +16,7 @@ pub enum Column {
     Booleans(Vec<Option<bool>>),
     Int32(Vec<Option<i32>>),
     Int64(Vec<Option<i64>>),
+    /// Days from 1970-01-01.
     Int96(Vec<Option<i64>>),
     Floats(Vec<Option<f32>>),
     Doubles(Vec<Option<f64>>),
@@ -56,8 +57,10 @@ fn write(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, column: &Column) {
         Column::Floats(values) => push::<FloatType>(group, values),
         Column::Doubles(values) => push::<DoubleType>(group, values),
         Column::Int96(values) => {
+            // The julian day of 1970-01-01.
+            let day = |day: i64| (day + 2_440_588) as u32;
             let value =
-                |value: &Option<i64>| value.map(|value| Int96::from(vec![value as u32, 0, 0]));
+                |value: &Option<i64>| value.map(|value| Int96::from(vec![0, 0, day(value)]));
             push::<Int96Type>(group, &values.iter().map(value).collect::<Vec<_>>());
         }
         Column::Bytes(values) => push::<ByteArrayType>(group, &bytes(values)),

@@ -154,8 +154,8 @@ fn repaired() -> Vec<(Format, &'static str, Vec<u8>)> {
             "",
             format!("[{}]", objects(&base, true).join(",")).into_bytes(),
         ),
-        (Arff, "labels=class", arff(&base, ",")),
-        (Arff, "labels=class", arff(&base, " ")),
+        (Arff, "labels=class&kinds=wet:boolean", arff(&base, ",")),
+        (Arff, "labels=class&kinds=wet:boolean", arff(&base, " ")),
         (Parquet, "", parquet(&base)),
     ]
 }

@@ -13,11 +13,13 @@ use crate::service::{Answer, Service, long_job, request};
 const EXAMPLE_ID: &str = "0198c1a5e0f77b3c9d2e4f5061728394";
 
 /// Parameters without examples: two values from an earlier answer, and one that needs a configured service.
-const WITHOUT_EXAMPLE: [&str; 6] = [
+const WITHOUT_EXAMPLE: [&str; 7] = [
     "cursor",
     "encoding",
     "callback",
     "class",
+    // This says the same as `positive`, which has an example.
+    "threshold",
     // These need features with names.
     "minimum_count",
     "discard",

@@ -73,7 +73,7 @@ async fn bad_parquet_is_refused_and_arrow_is_sent_to_parquet() {
     let cases: [(&str, &str, &[u8], u16, &str); 5] = [
         ("", PARQUET, &TABLE[..500], 400, "is truncated"),
         ("", PARQUET, b"a,b\n1,2\n", 400, "is not a Parquet file"),
-        ("?decimal=,", PARQUET, TABLE, 400, "`decimal`"),
+        ("?charset=latin1", PARQUET, TABLE, 400, "`charset`"),
         (
             "",
             "application/vnd.apache.arrow.file",

@@ -129,7 +129,9 @@ impl LabelNames {
             (LabelRule::Ignored(_), _) => return Ok(None),
             (LabelRule::Of(classes), Some(positive)) => match classes.read(positive.as_bytes()) {
                 Ok(code) if code + 1 == classes.count() as u32 => Meaning::Known(classes.clone()),
-                Err(_) if classes.is_plain() => Meaning::Sign(stated(positive)?),
+                Err(_) if classes.is_plain() && threshold_of(positive).is_none() => {
+                    Meaning::Sign(stated(positive)?)
+                }
                 _ => {
                     let detail = format!(
                         "positive={positive} contradicts the named classes, of which {} has the label +1; leave \
@@ -588,14 +590,6 @@ fn spelled(text: &[u8]) -> Result<(String, Content), Fault> {
     let (spelling, content) = canonical(name(text)?.as_bytes());
     let spelling = String::from_utf8(spelling).expect("the spelling of a text is a text");
     Ok((spelling, content))
-}
-
-/// Returns the name of the label beside these features: `label`, or `label_1` and so on if a feature has that name.
-pub(crate) fn label_name(features: &[String]) -> String {
-    let numbered = (1..).map(|number| format!("label_{number}"));
-    let mut names = ["label".to_owned()].into_iter().chain(numbered);
-    let free = names.find(|name| !features.contains(name));
-    free.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -133,6 +133,14 @@ impl LabelCodes {
     }
 }
 
+/// Returns the name of the label beside these features: `label`, or `label_1` and so on if a feature has that name.
+pub(crate) fn label_name(features: &[String]) -> String {
+    let numbered = (1..).map(|number| format!("label_{number}"));
+    let mut names = ["label".to_owned()].into_iter().chain(numbered);
+    let free = names.find(|name| !features.contains(name));
+    free.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

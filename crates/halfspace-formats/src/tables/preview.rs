@@ -14,9 +14,9 @@ use super::column_scan::{ColumnScan, ColumnValue};
 use super::columns::{TableColumn, TableColumns};
 use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
-use crate::building::label_names::{LabelCount, LabelNames, label_name};
-use crate::building::parsed::Parsed;
+use crate::building::label_names::{LabelCount, LabelNames};
 use crate::building::parsed_rows::ParsedRows;
+use crate::building::{labels, parsed::Parsed};
 use crate::cell::{Cell, Content, is_missing};
 use crate::encoding::options::{DELIMITERS, Numbers};
 use crate::encoding::{KindName, NamedCells};
@@ -509,7 +509,7 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let count = header.n.min(PREVIEW_COLUMNS_MAX);
     let given = parsed.feature_names.as_deref().unwrap_or_default();
     let is_labelled = header.labels.is_labelled();
-    let label = is_labelled.then(|| label_name(given));
+    let label = is_labelled.then(|| labels::label_name(given));
     if parsed.vocabulary.is_some() || header.n > ParseLimits::DEFAULT.n_max {
         let rows = sparse_rows(parsed, rows_max);
         let names = label.into_iter().chain(["x".to_owned()]).collect();

@@ -19,7 +19,7 @@ use serde_json::Number;
 use halfspace_core::bits::{BitVector, SparseRow, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
-use crate::building::label_names::label_name;
+use crate::building::labels::label_name;
 use crate::classes::Classes;
 use crate::readers::text::vw;
 use crate::vocabulary::Vocabulary;

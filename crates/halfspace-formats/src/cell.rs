@@ -231,6 +231,10 @@ pub(crate) fn is_missing_number(text: &[u8]) -> bool {
 
 /// The word that means a missing cell in a column of numbers, if the cell is one.
 pub(crate) fn missing_number(text: &[u8]) -> Option<&'static str> {
+    // Most cells end here.
+    if !matches!(text, [b'-' | b'.' | b'N' | b'n' | b'#' | b'<' | b'1', ..]) {
+        return None;
+    }
     let mut words = MISSING_AMONG_NUMBERS.into_iter();
     words.find(|word| word.as_bytes() == text)
 }

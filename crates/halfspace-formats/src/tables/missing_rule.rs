@@ -76,15 +76,17 @@ impl MissingRule {
         (0..self.decides.len()).filter(|&at| self.decides[at])
     }
 
+    #[inline]
+    fn is_of_numbers(&self, at: usize) -> bool {
+        self.of_numbers.get(at) == Some(&true)
+    }
+
     /// A cell of column `at` as the rule reads it.
+    #[inline]
     pub(crate) fn read<'c>(&self, at: usize, cell: Cell<&'c [u8]>) -> Cell<&'c [u8]> {
         match cell {
             cell if !self.words.is_empty() && self.declares(&cell.spelling()) => Cell::Missing,
-            Cell::Text(text)
-                if is_missing_number(text) && self.of_numbers.get(at) == Some(&true) =>
-            {
-                Cell::Missing
-            }
+            Cell::Text(text) if self.is_of_numbers(at) && is_missing_number(text) => Cell::Missing,
             cell => cell,
         }
     }

@@ -403,6 +403,8 @@ impl Table {
                 Err(_) => json!(number),
             },
             Content::Missing if is_typed => Value::Null,
+            Content::MissingAmongNumbers if is_typed && columns[at].1 => Value::Null,
+            _ if is_typed && cell == DECLARED => Value::Null,
             _ => json!(cell),
         };
         let rows: Vec<Value> = rows

@@ -19,7 +19,7 @@ const WITHOUT_EXAMPLE: [&str; 7] = [
     "callback",
     "class",
     // This says the same as `positive`, which has an example.
-    "threshold",
+    "label_threshold",
     // These need features with names.
     "minimum_count",
     "discard",

@@ -36,7 +36,7 @@ export const FIELDS = {
   n: { title: "Features", type: "integer", minimum: 1, maximum: 1048576, description: "Features per example. By default the service counts them." },
   labels: { title: "Labels", type: "string", description: "A column by its number from 1, or from −1 at the end, or none. By default the last column." },
   positive: { title: "Value that means +1", type: "string", description: "Every other value then means −1." },
-  threshold: { title: "Number from which labels mean +1", type: "number", default: "none", description: "Makes two classes of labels that are numbers." },
+  label_threshold: { title: "Number from which labels mean +1", type: "number", default: "none", description: "Makes two classes of labels that are numbers." },
   bit_order: { title: "Order of the bits", type: "string", enum: ["big", "little"], default: "big" },
   assume: { title: "Origin of the examples", type: "string", enum: ["independent", "uniform", "uniform-positive", "reflected"], default: "nothing declared",
     description: "Declare an origin only if the examples are fresh, independent draws. Certificates and confidence rules rest on this declaration." },
@@ -48,8 +48,8 @@ export const TEXT = ["words", "characters", "window", "lower_case", "occurrences
 /** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {
   const { mediaType } = format;
-  const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing", "dates", "threshold"]
-    : mediaType === "text/x-libsvm" ? ["positive", "threshold", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "threshold", "n"] : ["n", "labels", "bit_order"];
+  const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing", "dates", "label_threshold"]
+    : mediaType === "text/x-libsvm" ? ["positive", "label_threshold", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "label_threshold", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
   if (format.hasDelimiter) names.push("delimiter", "comment", "decimal");
   if (format.isLines) names.push("charset");

@@ -6,7 +6,7 @@
 import { TEXT } from "./settings.mjs";
 
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
-const COMMON = ["labels", "positive", "threshold", "assume"];
+const COMMON = ["labels", "positive", "label_threshold", "assume"];
 const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "dates", "encoding", "unknown", ...TEXT];
 
 /**

@@ -18,7 +18,7 @@ use crate::options::{FirstIndex, Header, LabelsColumn, Options};
 pub const OPTION_NAMES: [&str; 27] = [
     "labels",
     "positive",
-    "threshold",
+    "label_threshold",
     "ignore",
     "kinds",
     "numbers",
@@ -123,15 +123,15 @@ impl TableOptions {
     fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let table = self;
         match name {
-            "positive" | "threshold" => {
+            "positive" | "label_threshold" => {
                 let positive = match name {
-                    "threshold" => Classes::of_threshold(finite(text)?).positive().to_owned(),
+                    "label_threshold" => Classes::of_threshold(finite(text)?).positive().to_owned(),
                     _ => text.to_owned(),
                 };
                 let is_threshold = |text: &str| threshold_of(text).is_some();
                 let before = table.positive.as_deref().map(is_threshold);
                 if before.is_some_and(|before| before != is_threshold(&positive)) {
-                    return Err("`positive` and `threshold` contradict each other".to_owned());
+                    return Err("`positive` and `label_threshold` contradict each other".to_owned());
                 }
                 table.positive = Some(positive);
             }

@@ -359,7 +359,7 @@ impl FormatOption {
     };
     /// In another spelling, it says which labels are positive.
     pub(crate) const THRESHOLD: Self = Self {
-        name: "threshold",
+        name: "label_threshold",
         ..Self::POSITIVE
     };
     pub(crate) const BIT_ORDER: Self = Self {

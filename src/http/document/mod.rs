@@ -231,7 +231,7 @@ fn complete_parameters(operation: &mut Value) {
                 json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab", "blank"]})
             }
             Some("comment") => json!({"type": "string", "minLength": 1, "maxLength": 1}),
-            Some("threshold") => json!({"type": "number"}),
+            Some("label_threshold") => json!({"type": "number"}),
             Some("charset") => json!({"type": "string", "minLength": 1}),
             Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
             Some("dates") => json!({"type": "string", "enum": ["dmy", "mdy"]}),

@@ -31,7 +31,7 @@ pub struct DataParameters {
     positive: Option<String>,
     /// Makes two classes of labels that are numbers: those from this number on mean +1, and those below it -1. A model
     /// keeps the threshold in the names of its classes.
-    threshold: Option<String>,
+    label_threshold: Option<String>,
     /// Columns of a table that are no features, separated by commas. `first..last` means all from one to another. A
     /// name with a comma stands in quotes.
     ignore: Option<String>,

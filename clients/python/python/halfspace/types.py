@@ -4330,6 +4330,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     kinds: str | None = None
 
+    label_threshold: str | None = None
+
     labels: str | None = None
 
     lower_case: str | None = None
@@ -4349,8 +4351,6 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     rows: list[Row]
 
     sheet: str | None = None
-
-    threshold: str | None = None
 
     unknown: str | None = None
 

@@ -154,7 +154,7 @@ fn encoding_without_labels_leaves_them_to_the_values() {
 #[test]
 fn threshold_makes_two_classes_of_numbers() {
     let mut options = Options::default();
-    assert_eq!(options.set("threshold", "150.5"), Ok(true));
+    assert_eq!(options.set("label_threshold", "150.5"), Ok(true));
     let body = "x,y\n0,151\n1,75\n1,150.5\n0,-3\n0,1e3\n";
     let read = |options: &Options, body: &str| parse(Format::Csv, body.as_bytes(), options);
     let parsed = read(&options, body).unwrap();
@@ -191,7 +191,7 @@ fn threshold_makes_two_classes_of_numbers() {
     }
     for wrong in ["", "x", "inf", "1e999"] {
         assert!(
-            Options::default().set("threshold", wrong).is_err(),
+            Options::default().set("label_threshold", wrong).is_err(),
             "{wrong}"
         );
     }
@@ -215,11 +215,12 @@ fn refusal_of_measured_labels_proposes_a_threshold() {
     )
     .unwrap_err();
     assert!(
-        refused.detail.contains("hold 200 numbers") && refused.detail.contains("`threshold=10000`"),
+        refused.detail.contains("hold 200 numbers")
+            && refused.detail.contains("`label_threshold=10000`"),
         "{refused}"
     );
     let mut options = Options::default();
-    options.set("threshold", "10000").unwrap();
+    options.set("label_threshold", "10000").unwrap();
     let parsed = parse(Format::Csv, format!("x,y\n{rows}").as_bytes(), &options).unwrap();
     assert_eq!(codes(&parsed.data).iter().sum::<usize>(), 100);
 }

@@ -453,8 +453,8 @@ impl LabelNames {
                 let detail = format!(
                     "The labels hold {} numbers: {}. Whole numbers are classes if there are at most \
                      {WHOLE_CLASSES_MAX} of them and each occurs twice on average. To make two classes, say \
-                     `label_threshold={}` for the numbers from this one on against those below it, or `positive={}` for one \
-                     number against all others.",
+                     `label_threshold={}` for the numbers from this one on against those below it, or `positive={}` \
+                     for one number against all others.",
                     numbers.len(),
                     self.counted(),
                     middle(&numbers, self.values.iter().map(|value| value.rows)),

@@ -15,7 +15,7 @@ export const FIELDS = {
   charset: { title: "Charset", type: "string", default: "UTF-8",
     description: "Such as windows-1252 or shift_jis, if the text is not UTF-8. UTF-16 is known by its byte order mark." },
   decimal: { title: "Decimal mark", type: "string", enum: [".", ","], default: "." },
-  dates: { title: "Dates such as 1/2/2024", type: "string", enum: ["dmy", "mdy"], default: "words",
+  dates: { title: "Dates such as 1/2/2024", type: "string", enum: ["dmy", "mdy"], default: "refused",
     description: "dmy: the day comes first. mdy: the month does. Dates such as 2024-02-01 need no choice." },
   sheet: { title: "Sheet", type: "string", description: "Name or number. By default the first visible sheet with a value." },
   encoding: { title: "Encoding of", type: "string", pattern: "^(ds|mdl)_[0-9a-f]+$", description: "Id of a dataset or a model whose encoding the table must have." },

@@ -119,9 +119,8 @@ impl Options {
 }
 
 impl TableOptions {
-    /// Sets an option about the labels or the cells of a table. Returns false if none has the name.
+    /// Sets an option about the labels or the cells of a self. Returns false if none has the name.
     fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
-        let table = self;
         match name {
             "positive" | "label_threshold" => {
                 let positive = match name {
@@ -129,22 +128,22 @@ impl TableOptions {
                     _ => text.to_owned(),
                 };
                 let is_threshold = |text: &str| threshold_of(text).is_some();
-                let before = table.positive.as_deref().map(is_threshold);
+                let before = self.positive.as_deref().map(is_threshold);
                 if before.is_some_and(|before| before != is_threshold(&positive)) {
                     return Err("`positive` and `label_threshold` contradict each other".to_owned());
                 }
-                table.positive = Some(positive);
+                self.positive = Some(positive);
             }
             "numbers" => {
                 let (real, thermometer) = (Numbers::Real, Numbers::Thermometer);
-                table.numbers = one_of(text, [("real", real), ("thermometer", thermometer)])?;
+                self.numbers = one_of(text, [("real", real), ("thermometer", thermometer)])?;
             }
             "bins" => {
                 let bins = whole(text)?;
                 if !(1..=BINS_MAX).contains(&bins) {
                     return Err(format!("`{bins}` is not from 1 to {BINS_MAX}"));
                 }
-                table.bins = Some(bins);
+                self.bins = Some(bins);
             }
             "missing" => {
                 let treatments = [
@@ -152,22 +151,22 @@ impl TableOptions {
                     ("drop", Missing::Drop),
                     ("refuse", Missing::Refuse),
                 ];
-                table.missing = Some(one_of(text, treatments)?);
+                self.missing = Some(one_of(text, treatments)?);
             }
-            "missing_values" => table.missing_values = name_list(text)?,
+            "missing_values" => self.missing_values = name_list(text)?,
             "unknown" => {
-                table.unknown =
+                self.unknown =
                     one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
             }
             "decimal" => {
                 let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
-                table.decimal = Some(one_of(text, marks)?);
+                self.decimal = Some(one_of(text, marks)?);
             }
             "dates" => {
                 let orders = [("dmy", DateOrder::Dmy), ("mdy", DateOrder::Mdy)];
-                table.dates = Some(one_of(text, orders)?);
+                self.dates = Some(one_of(text, orders)?);
             }
-            "sheet" => table.sheet = Some(text.to_owned()),
+            "sheet" => self.sheet = Some(text.to_owned()),
             _ => return Ok(false),
         }
         Ok(true)

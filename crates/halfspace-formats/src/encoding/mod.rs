@@ -290,15 +290,12 @@ impl TableEncoding {
     /// Whether each column is one feature that stands for its numbers. Rows of numbers have only one number for the
     /// bit 0, so -1 may be this number only if it is so in every column.
     pub(crate) fn is_plain(&self) -> bool {
-        if self.columns.iter().any(|column| column.part.is_some()) {
-            return false;
-        }
         let is_bit = |column: &ColumnEncoding, low: &str| match &column.kind {
             ColumnKind::Boolean { values } => *values == [low, "1"] && !column.missing,
             _ => false,
         };
         let is_unsigned = |column: &ColumnEncoding| {
-            matches!(column.kind, ColumnKind::Number) || is_bit(column, "0")
+            column.kind == ColumnKind::Number && column.part.is_none() || is_bit(column, "0")
         };
         let mut columns = self.columns.iter();
         columns.clone().all(is_unsigned) || columns.all(|column| is_bit(column, "-1"))

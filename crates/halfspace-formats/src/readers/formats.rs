@@ -362,18 +362,6 @@ impl Format {
 }
 
 impl TextFormat {
-    /// What to send instead of a format that is not read, by its Content-Type or the name of a file: a sentence after a
-    /// blank.
-    pub fn instead_of(type_or_name: &str) -> Option<&'static str> {
-        let essence = type_or_name.split(';').next().unwrap_or_default().trim();
-        let (_, extension) = essence.rsplit_once('.').unwrap_or(("", essence));
-        let is_arrow = essence.starts_with("application/vnd.apache.arrow.")
-            || ["arrow", "arrows", "feather", "ipc"]
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(extension));
-        is_arrow.then_some(" Write a table of Arrow as Parquet.")
-    }
-
     /// The media type of the format.
     pub fn media_type(self) -> &'static str {
         let format = match self {

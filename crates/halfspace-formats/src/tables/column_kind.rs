@@ -50,7 +50,7 @@ pub(crate) fn column_kind(
     let is_nominal = stated == Some(KindName::Nominal);
     // A bit is told by its plain numbers.
     let may_be_bits = !is_nominal && !scan.is_numbers && settled.form == NumberForm::PLAIN;
-    if may_be_bits && let Some(values) = boolean(&present_contents(&settled), stated) {
+    if may_be_bits && let Some(values) = boolean(&settled.contents, stated) {
         return Ok(FoundKind::of(ColumnKind::Boolean { values }, has_missing));
     }
     let is_number = !is_nominal
@@ -76,13 +76,6 @@ fn present<'s>(
 ) -> impl Iterator<Item = &'s ColumnValue> {
     let valued = scan.values.iter().zip(&settled.contents);
     valued.filter_map(|(value, content)| (*content != Content::Missing).then_some(value))
-}
-
-fn present_contents(settled: &Settled) -> Vec<Content> {
-    let contents = settled.contents.iter().copied();
-    contents
-        .filter(|content| *content != Content::Missing)
-        .collect()
 }
 
 /// The first value that is neither a number nor missing.
@@ -160,25 +153,28 @@ fn number_kind(scan: &ColumnScan, settled: &Settled, numbers: Numbers) -> Result
 }
 
 /// The values of the bits 0 and 1 of a boolean column.
-fn boolean(present: &[Content], stated: Option<KindName>) -> Option<[String; 2]> {
+fn boolean(contents: &[Content], stated: Option<KindName>) -> Option<[String; 2]> {
     if stated == Some(KindName::Number) {
         return None;
     }
+    let present = || {
+        contents
+            .iter()
+            .filter(|content| **content != Content::Missing)
+    };
     let words = |zero: &str, one: &str| Some([zero.to_owned(), one.to_owned()]);
     let is_in = |allowed: [f64; 2]| {
-        let allowed = |number: &f64| allowed.contains(number);
-        present
-            .iter()
-            .all(|content| matches!(content, Content::Number(number) if allowed(number)))
+        let is_allowed = |number: f64| allowed.contains(&number);
+        present().all(|content| content.number().is_some_and(is_allowed))
     };
-    match *present.first()? {
+    match *present().next()? {
         Content::Number(_) if is_in([0.0, 1.0]) => words("0", "1"),
         Content::Number(_) if is_in([-1.0, 1.0]) => words("-1", "1"),
         Content::Flag(family, flag) => {
             let same =
                 |content: &Content| matches!(content, Content::Flag(other, _) if *other == family);
-            let both = present.contains(&Content::Flag(family, !flag));
-            let is_boolean = present.iter().all(same)
+            let both = contents.contains(&Content::Flag(family, !flag));
+            let is_boolean = present().all(same)
                 && (both || family.is_told_by_one() || stated == Some(KindName::Boolean));
             let [zero, one] = family.words();
             if is_boolean { words(zero, one) } else { None }

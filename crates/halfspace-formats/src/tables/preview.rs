@@ -15,8 +15,9 @@ use super::columns::{TableColumn, TableColumns};
 use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
 use crate::building::label_names::{LabelCount, LabelNames};
+use crate::building::labels::label_name;
+use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
-use crate::building::{labels, parsed::Parsed};
 use crate::cell::{Cell, Content, is_missing};
 use crate::encoding::options::{DELIMITERS, Numbers};
 use crate::encoding::{KindName, NamedCells};
@@ -482,13 +483,9 @@ impl SeenColumn {
 
 /// Whether a cell holds neither a number nor a truth value, nor is it missing.
 fn may_be_word(text: &[u8]) -> bool {
-    let of = |decimal| {
-        matches!(
-            Content::of(text, decimal),
-            Content::Text | Content::Written(_)
-        )
-    };
-    of(DecimalMark::Point) && of(DecimalMark::Comma)
+    let of = |decimal| Content::of(text, decimal);
+    let is_word = |content| matches!(content, Content::Text | Content::Written(_));
+    is_word(of(DecimalMark::Point)) && is_word(of(DecimalMark::Comma))
 }
 
 /// The beginning of a cell.
@@ -509,7 +506,7 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let count = header.n.min(PREVIEW_COLUMNS_MAX);
     let given = parsed.feature_names.as_deref().unwrap_or_default();
     let is_labelled = header.labels.is_labelled();
-    let label = is_labelled.then(|| labels::label_name(given));
+    let label = is_labelled.then(|| label_name(given));
     if parsed.vocabulary.is_some() || header.n > ParseLimits::DEFAULT.n_max {
         let rows = sparse_rows(parsed, rows_max);
         let names = label.into_iter().chain(["x".to_owned()]).collect();

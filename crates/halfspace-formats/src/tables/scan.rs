@@ -468,10 +468,7 @@ fn find_thresholds(
     let number = |search: &Search, row: KeptRow<'_>| {
         let number = match row.cell(search.at) {
             KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
-            KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].content {
-                Content::Number(number) => Some(number),
-                _ => None,
-            },
+            KeptCell::Code(code) => scans[search.at].values[usize::from(code)].content.number(),
         };
         number.map(|number| search.part.map_or(number, |part| part.of(number)))
     };

@@ -229,8 +229,7 @@ impl<'o> TableBuilder<'o> {
                 self.refuse_cell(at, &reason, place(at))?;
             }
         }
-        let read = self.read_row(None, cell, place);
-        read.or_else(|error| self.refuse(error))
+        self.sound_row(cell, place)
     }
 
     /// Reads a row of a format without types, which has no values that a table cannot hold.
@@ -242,8 +241,7 @@ impl<'o> TableBuilder<'o> {
         text: impl Fn(usize) -> &'c [u8],
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
-        let read = self.read_row(None, |at| Cell::Text(text(at)), place);
-        read.or_else(|error| self.refuse(error))
+        self.sound_row(|at| Cell::Text(text(at)), place)
     }
 
     /// Reads a line of bare cells as a row. If it must be read cell by cell, it changes nothing and returns false.

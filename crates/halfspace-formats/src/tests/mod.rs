@@ -109,6 +109,20 @@ fn at(line: u64, column: u64) -> Place {
     Place::Line { line, column }
 }
 
+/// Checks that a body is the same table as a CSV text.
+fn same_as_csv(format: Format, body: &[u8], csv: &str, options: &Options) {
+    let text = parse(Format::Csv, csv.as_bytes(), options).expect(csv);
+    let mut read = parse(format, body, options).expect(csv);
+    // Only the places differ.
+    assert_eq!(read.first_real.is_some(), text.first_real.is_some());
+    read.first_real.clone_from(&text.first_real);
+    assert_eq!(read, text, "{csv}");
+    assert_eq!(
+        crate::digest(&read.data, read.classes.as_ref(), None),
+        crate::digest(&text.data, text.classes.as_ref(), None)
+    );
+}
+
 #[test]
 fn media_types_name_formats() {
     let cases = [

@@ -24,16 +24,7 @@ pub fn parquet(body: &[u8], options: &Options) -> Result<Parsed, FormatError> {
 
 /// Checks that a file is the same table as a CSV text.
 fn same(body: &[u8], csv: &str, options: &Options) {
-    let text = parse(Format::Csv, csv.as_bytes(), options).expect(csv);
-    let mut read = parquet(body, options).expect(csv);
-    // Only the places differ.
-    assert_eq!(read.first_real.is_some(), text.first_real.is_some());
-    read.first_real.clone_from(&text.first_real);
-    assert_eq!(read, text, "{csv}");
-    assert_eq!(
-        crate::digest(&read.data, read.classes.as_ref(), None),
-        crate::digest(&text.data, text.classes.as_ref(), None)
-    );
+    same_as_csv(Format::Parquet, body, csv, options);
 }
 
 /// A file with a column before labels.

@@ -362,6 +362,13 @@ impl Batch {
         std::mem::replace(self, Self::Missing)
     }
 
+    fn take_doubles(&mut self) -> Vec<f64> {
+        match self.take() {
+            Self::Numbers(doubles) | Self::Dates(doubles) => doubles,
+            _ => Vec::new(),
+        }
+    }
+
     fn set_booleans(&mut self, values: &[bool], levels: Option<&Vec<i16>>) {
         let mut cells = match self.take() {
             Self::Booleans(cells) => cells,
@@ -377,10 +384,7 @@ impl Batch {
         levels: Option<&Vec<i16>>,
         convert: impl Fn(&V) -> f64,
     ) {
-        let mut numbers = match self.take() {
-            Self::Numbers(numbers) => numbers,
-            _ => Vec::new(),
-        };
+        let mut numbers = self.take_doubles();
         spread(&mut numbers, values, levels, f64::NAN, convert);
         *self = Self::Numbers(numbers);
     }
@@ -424,10 +428,7 @@ impl Batch {
         levels: Option<&Vec<i16>>,
         seconds: impl Fn(&V) -> f64,
     ) {
-        let mut dates = match self.take() {
-            Self::Dates(dates) => dates,
-            _ => Vec::new(),
-        };
+        let mut dates = self.take_doubles();
         let date = |value: &V| dates::within(seconds(value)).unwrap_or(f64::INFINITY);
         spread(&mut dates, values, levels, f64::NAN, date);
         *self = Self::Dates(dates);

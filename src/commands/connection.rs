@@ -260,8 +260,53 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
             "the answer is {status} without a problem; another program may answer at the address"
         ));
     };
+    let detail = format!("{detail}{}", repairs(&problem));
     match text("code").is_some_and(|code| USAGE.contains(&code)) {
-        true => Failure::usage(detail.to_owned()),
-        false => Failure::work(detail.to_owned()),
+        true => Failure::usage(detail),
+        false => Failure::work(detail),
+    }
+}
+
+/// The repairs of a problem as arguments of the command, a line each, behind a heading for each error.
+fn repairs(problem: &Value) -> String {
+    let errors = problem["errors"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_alone = errors.len() == 1;
+    let mut lines = String::new();
+    for error in errors {
+        let repairs = error["repairs"].as_array().map_or(&[][..], Vec::as_slice);
+        if repairs.is_empty() {
+            continue;
+        }
+        match is_alone {
+            true => lines += "\nOne of these mends it:",
+            false => {
+                lines += &format!(
+                    "\n{} One of these mends it:",
+                    error["detail"].as_str().unwrap_or("")
+                )
+            }
+        }
+        for repair in repairs {
+            let query = repair["query"].as_str().unwrap_or("");
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            let given = pairs
+                .map(|(name, value)| format!("--param {}", quoted(&format!("{name}={value}"))));
+            let given: Vec<String> = given.collect();
+            let sentence = repair["sentence"].as_str().unwrap_or("");
+            lines += &format!("\n  {}   {sentence}", given.join(" "));
+            if let Some(shape) = repair["shape"].as_object() {
+                lines += &format!(" {} examples, n = {}.", shape["examples"], shape["n"]);
+            }
+        }
+    }
+    lines
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"=_-.,:/+@%".contains(&byte);
+    match word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }

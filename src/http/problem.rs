@@ -15,7 +15,7 @@ use halfspace_core::learners::engine::run::Interrupt;
 use halfspace_core::memory::NoMemory;
 use halfspace_core::suggestions::question;
 use halfspace_core::theory::{FigureError, OutOfRange};
-use halfspace_formats::{FormatError, FormatErrorKind, Place};
+use halfspace_formats::{Defect, FormatError, FormatErrorKind, Place, Repair, Shape};
 use serde::Serialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -70,6 +70,38 @@ pub struct FieldError {
     pub offset: Option<u64>,
     /// Description of the error, with the expected value.
     pub detail: String,
+    /// Parameters that mend the error, the likeliest first. Take one of each error: a request with all of them works
+    /// if every error has one. Absent if no parameter is known to help.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub repairs: Vec<RepairDocument>,
+}
+
+/// Parameters that mend an error of data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Repair)]
+pub struct RepairDocument {
+    /// The parameters as a part of a URL, such as `labels=y&delimiter=%7C`. They replace those of the request, but
+    /// `ignore`, `kinds` and `missing_values` add to them. Rows of JSON can also have them as members.
+    pub query: String,
+    /// What the parameters say about the data.
+    pub sentence: String,
+    /// The data with this repair and the first one of each other error. Null if the service did not try it, as with a
+    /// body of more than 4 MiB, or if another error has no repair.
+    #[schema(required = true)]
+    pub shape: Option<Shape>,
+}
+
+impl From<Repair> for RepairDocument {
+    fn from(repair: Repair) -> Self {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(repair.options);
+        Self {
+            query: query.finish(),
+            sentence: repair.sentence,
+            shape: repair.shape,
+        }
+    }
 }
 
 /// The request that a problem document names. Clones share the texts.
@@ -175,6 +207,32 @@ impl Problem {
             self.errors.push(error);
         }
         self
+    }
+
+    /// Whether an error comes with a repair.
+    pub fn has_repairs(&self) -> bool {
+        self.errors.iter().any(|error| !error.repairs.is_empty())
+    }
+
+    /// Replaces the errors by these faults of data, which stand at `pointer` in a JSON body.
+    #[must_use]
+    pub fn with_defects(self, found: Vec<Defect>, pointer: &str) -> Self {
+        if found.is_empty() {
+            return self;
+        }
+        let bare = Self {
+            errors: Vec::new(),
+            errors_found: 0,
+            ..self
+        };
+        let under = |defect: Defect| Defect {
+            error: defect.error.under(pointer),
+            ..defect
+        };
+        found
+            .into_iter()
+            .map(under)
+            .fold(bare, |problem, defect| problem.with(defect.into()))
     }
 
     /// Replaces the detail.
@@ -376,7 +434,16 @@ impl From<FormatError> for Problem {
             Kind::NoMemory(full) => return full.into(),
         };
         let summary = error.to_string();
-        Self::new(code, summary).with(placed(error.place, error.detail))
+        Self::new(code, summary).with(Defect::untried(error).into())
+    }
+}
+
+impl From<Defect> for FieldError {
+    fn from(defect: Defect) -> Self {
+        Self {
+            repairs: defect.repairs.into_iter().map(Into::into).collect(),
+            ..placed(defect.error.place, defect.error.detail)
+        }
     }
 }
 

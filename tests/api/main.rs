@@ -57,6 +57,7 @@ mod quotas;
 mod real_files;
 mod receipts;
 mod remedies;
+mod repairs;
 mod samples;
 mod separability;
 mod serve;

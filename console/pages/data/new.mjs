@@ -14,7 +14,7 @@ import { FORMATS, formatOf } from "../../service/file_format.mjs";
 import { settingsOf } from "./settings.mjs";
 import { ReadColumns } from "./read_columns.mjs";
 import { FirstRows, LabelChoice, Summary } from "./read_parts.mjs";
-import { Refusal, isRefusal } from "./refusal.mjs";
+import { Advice, Refusal, isRefusal } from "./refusal.mjs";
 import { previewOf, useBeginning, useReading } from "./reading.mjs";
 import { Store } from "./store.mjs";
 import { optionsOf } from "./table_options.mjs";
@@ -81,6 +81,7 @@ function Reading({ file, query }) {
 function Understood({ reading, query, format, isLoading, isPart, recipe }) {
   return html`<${Panel} title="How the service reads the file" actions=${html`<span class="small muted" role="status">${isLoading ? "Reading again…" : ""}</span>`}>
       ${reading.refusal && html`<${Refusal} of=${reading.refusal} />`}
+      <${Advice} of=${reading.advice ?? []} />
       <${Summary} reading=${reading} isPart=${isPart} />
       ${format.isTable && html`<${LabelChoice} reading=${reading} query=${query} />`}
       <${ShowRecipe} recipe=${recipe} />

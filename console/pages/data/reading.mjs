@@ -18,6 +18,7 @@ import { beginningOf } from "../../service/file_format.mjs";
  * @property {Facts|null} [data]  Null if the service would refuse the data.
  * @property {Schemas["TableEncoding"]|null} [table]
  * @property {Pick<Schemas["Problem"], "code"|"detail"|"errors">|null} [refusal]
+ * @property {Schemas["FieldError"][]} [advice]
  * @property {string[]} names
  * @property {string[][]} rows
  * @property {boolean|null} [header]

@@ -5,9 +5,15 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Problem, root } from "../../service/requests.mjs";
+import { counted } from "../../view/parts.mjs";
+import { place, setQuery } from "../../view/place.mjs";
 import { FIELDS } from "./settings.mjs";
 
-/** @typedef {Pick<import("#api").components["schemas"]["Problem"], "code"|"detail">} Refused */
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {Pick<Schemas["Problem"], "code"|"detail"|"errors">} Refused */
+
+/** The parameters that are lists. A repair adds to them and replaces any other. */
+const LISTS = ["ignore", "kinds", "missing_values"];
 
 /** The control of the use of a column. Each column has one. */
 const USE = "Use of the column";
@@ -22,18 +28,74 @@ export function isRefusal(error) {
 }
 
 /** @param {{of: Refused}} props */
-export function Refusal({ of: { code, detail } }) {
-  const parts = (detail.charAt(0).toUpperCase() + detail.slice(1)).split("`");
-  const named = new Set(parts.flatMap((part, index) => {
+export function Refusal({ of }) {
+  return of.errors.some(({ repairs }) => repairs?.length) ? html`<${Repairs} of=${of} />` : html`<${Hint} of=${of} />`;
+}
+
+/** The faults with a button for each repair. @param {{of: Refused}} props */
+function Repairs({ of: { code, errors } }) {
+  const firsts = errors.flatMap(({ repairs }) => repairs?.slice(0, 1) ?? []);
+  const isWhole = firsts.length === errors.length;
+  return html`<div class="notice warn" role="alert">
+    <p><strong>The service cannot read the file like this.</strong>${" "}${errors.length === 1 ? "One click mends it:" : `${errors.length} things stand in the way.`}</p>
+    ${errors.map((error) => html`<${Choices} key=${error.detail} of=${error} />`)}
+    ${errors.length > 1 && isWhole && html`<div><button type="button" onClick=${() => mend(firsts)}>Take the first choice of each</button></div>`}
+    <${AboutCode} code=${code} />
+  </div>`;
+}
+
+/** A fault and a button for each of its repairs. @param {{of: Schemas["FieldError"]}} props */
+function Choices({ of: { detail, line, repairs = [] } }) {
+  return html`<div class="stack">
+    <p>${line ? `Line ${line}: ` : ""}${Words(detail)}</p>
+    <div class="row">${repairs.map((repair) => html`<button type="button" class="small-button" key=${repair.query} title=${repair.query}
+      onClick=${() => mend([repair])}>${repair.sentence.replace(/\.$/, "")}${repair.shape && html` <span class="muted">${shapeOf(repair.shape)}</span>`}</button>`)}</div>
+    ${repairs.length === 0 && html`<p class="small">No option mends this; change the file.</p>`}</div>`;
+}
+
+/** What to change in a file that the service can read. @param {{of: Schemas["FieldError"][]}} props */
+export function Advice({ of }) {
+  return of.length > 0 && html`<div class="notice">${of.map((error) => html`<${Choices} key=${error.detail} of=${error} />`)}</div>`;
+}
+
+/** @param {Schemas["DataShape"]} shape */
+function shapeOf({ examples, n, classes }) {
+  return `${counted(examples, "row")}, ${counted(n, "feature")}, ${classes ? `${classes} classes` : "no labels"}`;
+}
+
+/** Puts repairs into the query of the page, which is that of the request. @param {Schemas["Repair"][]} repairs */
+function mend(repairs) {
+  /** @type {Record<string, string>} */
+  const changes = {};
+  for (const [name, value] of repairs.flatMap(({ query }) => [...new URLSearchParams(query)])) {
+    const before = changes[name] ?? place.value.query.get(name);
+    changes[name] = before && LISTS.includes(name) ? `${before},${value}` : value;
+  }
+  setQuery(changes);
+}
+
+/** A message whose options are named as controls. @param {string} detail */
+function Words(detail) {
+  return (detail.charAt(0).toUpperCase() + detail.slice(1)).split("`").map((part, index) => (index % 2 === 1 ? inWords(part) : part));
+}
+
+/** @param {{code: string}} props */
+function AboutCode({ code }) {
+  return html`<p class="small"><a href=${new URL(`problems/${encodeURIComponent(code)}`, root).href} target="_blank" rel="noopener">About the code ${code}</a>.</p>`;
+}
+
+/** The control that may mend a fault for which the service proposes nothing. @param {{of: Refused}} props */
+function Hint({ of: { code, detail } }) {
+  const named = new Set(detail.split("`").flatMap((part, index) => {
     const control = index % 2 === 1 ? CONTROLS[part.split("=")[0] ?? ""] : undefined;
     return control ? [control] : [];
   }));
   return html`<div class="notice warn" role="alert">
-    <p><strong>The service cannot read the file like this.</strong>${" "}${parts.map((part, index) => (index % 2 === 1 ? inWords(part) : part))}</p>
+    <p><strong>The service cannot read the file like this.</strong>${" "}${Words(detail)}</p>
     ${named.size === 0 && html`<p>Check that the format is that of the file, or take another file.</p>`}
     <div class="row">${(named.size > 0 ? [...named] : ["Format", "Take another file"]).map((control) => html`<button type="button" class="small-button" key=${control}
       onClick=${() => goTo(control)}>Go to “${control}”</button>`)}</div>
-    <p class="small"><a href=${new URL(`problems/${encodeURIComponent(code)}`, root).href} target="_blank" rel="noopener">About the code ${code}</a>.</p>
+    <${AboutCode} code=${code} />
   </div>`;
 }
 

@@ -9,6 +9,7 @@ export const FIELDS = {
   bins: { title: "Thresholds per column", type: "integer", minimum: 1, maximum: 255, default: 8, description: "Largest number of thresholds of a thermometer." },
   missing: { title: "Missing cells", type: "string", enum: ["value", "drop", "refuse"], default: "value",
     description: "A value of its own, rows left out, or the table refused." },
+  missing_values: { title: "Missing words", type: "string", description: "Texts that mean a missing cell beside the usual ones, separated by commas." },
   header: { title: "First row holds names", type: "string", enum: ["true", "false"], default: "automatic" },
   delimiter: { title: "Between the fields", type: "string", enum: [",", ";", "|", "tab", "blank"], default: "automatic" },
   comment: { title: "Mark of comments", type: "string", default: "none", description: "A line that begins with it, such as # or %, is no row." },
@@ -37,6 +38,7 @@ export const FIELDS = {
   labels: { title: "Labels", type: "string", description: "A column by its number from 1, or from −1 at the end, or none. By default the last column." },
   positive: { title: "Value that means +1", type: "string", description: "Every other value then means −1." },
   label_threshold: { title: "Number from which labels mean +1", type: "number", default: "none", description: "Makes two classes of labels that are numbers." },
+  first_index: { title: "First index", type: "string", enum: ["0", "1"], default: "as the file shows" },
   bit_order: { title: "Order of the bits", type: "string", enum: ["big", "little"], default: "big" },
   assume: { title: "Origin of the examples", type: "string", enum: ["independent", "uniform", "uniform-positive", "reflected"], default: "nothing declared",
     description: "Declare an origin only if the examples are fresh, independent draws. Certificates and confidence rules rest on this declaration." },
@@ -48,10 +50,10 @@ export const TEXT = ["words", "characters", "window", "lower_case", "occurrences
 /** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {
   const { mediaType } = format;
-  const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing", "dates", "label_threshold"]
-    : mediaType === "text/x-libsvm" ? ["positive", "label_threshold", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "label_threshold", "n"] : ["n", "labels", "bit_order"];
+  const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing", "missing_values", "decimal", "dates", "label_threshold"]
+    : mediaType === "text/x-libsvm" ? ["positive", "label_threshold", "first_index", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "label_threshold", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
-  if (format.hasDelimiter) names.push("delimiter", "comment", "decimal");
+  if (format.hasDelimiter) names.push("delimiter", "comment");
   if (format.isLines) names.push("charset");
   if (format.isWorkbook) names.push("sheet");
   if (format.isTable) names.push("encoding", ...(query.get("encoding") ? ["unknown"] : []));

@@ -7,15 +7,15 @@ import { TEXT } from "./settings.mjs";
 
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
 const COMMON = ["labels", "positive", "label_threshold", "assume"];
-const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "dates", "encoding", "unknown", ...TEXT];
+const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "missing_values", "decimal", "dates", "encoding", "unknown", ...TEXT];
 
 /**
  * The parameters that the request carries.
  * @param {URLSearchParams} query  @param {import("../../service/file_format.mjs").Format} format  @returns {Record<string, string>}
  */
 export function optionsOf(query, format) {
-  const names = [...COMMON, ...(format.isTable ? TABLE : []), ...(format.hasDelimiter ? ["delimiter", "comment", "decimal"] : []),
-    ...(format.hasHeader ? ["header"] : []), ...(format.isLines ? ["charset"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable || format.mediaType === "text/x-vw" ? [] : ["n"]), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
+  const names = [...COMMON, ...(format.isTable ? TABLE : []), ...(format.hasDelimiter ? ["delimiter", "comment"] : []),
+    ...(format.hasHeader ? ["header"] : []), ...(format.isLines ? ["charset"] : []), ...(format.isWorkbook ? ["sheet"] : []), ...(format.isTable || format.mediaType === "text/x-vw" ? [] : ["n"]), ...(format.mediaType === "text/x-libsvm" ? ["first_index"] : []), ...(format.needsN ? ["bit_order"] : []), ...(format.takesNames ? ["vocabulary"] : [])]
     .filter((name) => !(["text/x-libsvm", "text/x-vw"].includes(format.mediaType) && name === "labels"));
   return Object.fromEntries(names.flatMap((name) => {
     const text = query.get(name);

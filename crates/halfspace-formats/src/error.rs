@@ -9,6 +9,8 @@ use thiserror::Error;
 
 use halfspace_core::memory::NoMemory;
 
+use crate::remedy::Remedy;
+
 /// A place in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -168,6 +170,8 @@ pub struct FormatError {
     pub place: Option<Place>,
     /// A sentence on the fault and the expected form.
     pub detail: String,
+    /// What may mend the fault, the likeliest first.
+    pub(crate) remedies: Vec<Remedy>,
 }
 
 impl FormatError {
@@ -187,6 +191,7 @@ impl FormatError {
 pub(crate) struct Fault {
     pub(crate) kind: FormatErrorKind,
     pub(crate) detail: String,
+    pub(crate) remedies: Vec<Remedy>,
 }
 
 impl Fault {
@@ -194,7 +199,28 @@ impl Fault {
         Self {
             kind,
             detail: detail.into(),
+            remedies: Vec::new(),
         }
+    }
+
+    /// Adds an option that may mend the fault. The likeliest comes first.
+    #[must_use]
+    pub(crate) fn mended_by(self, option: &'static str, value: impl Into<String>) -> Self {
+        self.with(Remedy::Option(option, value.into()))
+    }
+
+    /// Adds a kind of the column that the fault is about.
+    #[must_use]
+    pub(crate) fn mended_by_kind(self, kind: &'static str) -> Self {
+        self.with(Remedy::Kind(kind))
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, remedy: Remedy) -> Self {
+        if !self.remedies.contains(&remedy) {
+            self.remedies.push(remedy);
+        }
+        self
     }
 
     /// Makes the fault of an exceeded limit. `what` is the first clause of the message.
@@ -239,6 +265,7 @@ impl Fault {
             kind: self.kind,
             place,
             detail: self.detail,
+            remedies: self.remedies,
         }
     }
 
@@ -324,18 +351,22 @@ pub(crate) fn legible(text: &[u8], valid: impl Fn(&str) -> String) -> String {
 pub(crate) fn name(text: &[u8]) -> Result<&str, Fault> {
     str::from_utf8(text).map_err(|error| {
         let detail = not_utf8(text, error.valid_up_to());
-        Fault::new(
+        let fault = Fault::new(
             FormatErrorKind::Syntax,
             format!("{} {detail}.", excerpt(text)),
-        )
+        );
+        fault.mended_by("charset", LIKELY_CHARSET)
     })
 }
+
+/// The charset that a text most often has that is not UTF-8.
+pub(crate) const LIKELY_CHARSET: &str = "windows-1252";
 
 /// The end of a sentence about a text whose byte `at`, from 0, is not UTF-8.
 pub(crate) fn not_utf8(text: &[u8], at: usize) -> String {
     let byte = text.get(at).copied().unwrap_or_default();
     format!(
-        "is not UTF-8: its byte {} is 0x{byte:02X}; name the charset of the text, as in `charset=windows-1252`, or \
+        "is not UTF-8: its byte {} is 0x{byte:02X}; name the charset of the text, as in `charset={LIKELY_CHARSET}`, or \
          convert it to UTF-8",
         at + 1
     )

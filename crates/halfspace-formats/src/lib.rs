@@ -54,6 +54,8 @@ mod option_text;
 mod options;
 mod plain_words;
 mod readers;
+mod remedy;
+mod repairs;
 mod stored;
 mod tables;
 mod texts;
@@ -81,7 +83,7 @@ pub use extent::{Extent, extent};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use numbers::DecimalMark;
-pub use option_text::{OPTION_NAMES, name_list, row_option_names};
+pub use option_text::{OPTION_NAMES, is_list, name_list, row_option_names};
 pub use options::{
     BitOrder, FirstIndex, Header, LabelsColumn, Options, ParseLimits, UnlabelledMeans,
 };
@@ -100,6 +102,7 @@ pub use readers::text::ndjson_portions::{NdjsonPortions, Portion, Supply};
 pub use readers::text::write_examples::{
     TextFormat, Unwritten, push_csv_line, write_csv_header, write_examples,
 };
+pub use repairs::{Defect, Repair, Shape, TRIED_BYTES_MAX, advice, repaired};
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{NamedData, read_blocks, write_blocks};
 pub use stored::digest::digest;

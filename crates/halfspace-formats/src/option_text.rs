@@ -48,6 +48,11 @@ pub const OPTION_NAMES: [&str; 27] = [
 /// The option that says how to read the bytes of a body. The body itself cannot state it.
 const CHARSET: &str = "charset";
 
+/// Whether the option of this name is a list, to which a request may add items by naming the option again.
+pub fn is_list(name: &str) -> bool {
+    ["ignore", "kinds", "missing_values"].contains(&name)
+}
+
 /// The names of the options that a table in JSON may state beside its rows.
 pub fn row_option_names() -> impl Iterator<Item = &'static str> {
     OPTION_NAMES.into_iter().filter(|name| *name != CHARSET)
@@ -109,6 +114,28 @@ impl Options {
             _ => return self.extraction.set(name, text),
         }
         Ok(true)
+    }
+
+    /// Sets the option `name` like [`Self::set`]. The items of a list come behind those that it has.
+    ///
+    /// # Errors
+    /// As for [`Self::set`].
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let (ignore, kinds, words) = match name {
+            _ if !is_list(name) => return self.set(name, text),
+            _ => (
+                self.table.ignore.clone(),
+                self.table.kinds.clone(),
+                self.table.missing_values.clone(),
+            ),
+        };
+        let is_set = self.set(name, text)?;
+        match name {
+            "ignore" => self.table.ignore.splice(..0, ignore).for_each(drop),
+            "kinds" => self.table.kinds.splice(..0, kinds).for_each(drop),
+            _ => self.table.missing_values.splice(..0, words).for_each(drop),
+        }
+        Ok(is_set)
     }
 
     /// Sets the kinds of columns. The words of a text are names that nobody lists.

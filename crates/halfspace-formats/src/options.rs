@@ -274,7 +274,7 @@ impl Options {
     ///
     /// # Errors
     /// As for [`Self::set`], and if the request already states another value.
-    pub(crate) fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
+    pub fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let mut options = FormatOption::all();
         let option = options.find(|option| option.name == name);
         let stated = option.filter(|option| (option.is_stated)(self));

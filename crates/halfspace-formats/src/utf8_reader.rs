@@ -105,7 +105,8 @@ impl<R: Read> Utf8Reader<R> {
                 "The text seems to be UTF-16 without a byte order mark, because its first character has the byte 0x00; \
                  name its charset, as in `charset={label}`."
             );
-            return Err(refusal(detail, at as u64));
+            let fault = Fault::new(FormatErrorKind::Syntax, detail).mended_by("charset", label);
+            return Err(fault.placed(Some(Place::Byte(at as u64))));
         }
         let Some((marked, length)) = marked else {
             return Ok(self.stated.unwrap_or(Charset::UTF_8));
@@ -117,6 +118,7 @@ impl<R: Read> Utf8Reader<R> {
                 stated.name()
             );
             let fault = Fault::new(FormatErrorKind::BadOption, detail);
+            let fault = fault.mended_by("charset", marked.name());
             return Err(fault.placed(Some(Place::Byte(0))));
         }
         self.passed = length;

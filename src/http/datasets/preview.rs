@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use halfspace_formats::{FirstIndex, PREVIEW_COLUMNS_MAX, Preview, Previewed, TableEncoding};
+use halfspace_formats::{
+    FirstIndex, PREVIEW_COLUMNS_MAX, Preview, Previewed, Shape, TableEncoding, advice,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -39,6 +41,8 @@ pub struct PreviewDocument {
     shown: Previewed,
     /// The problem with which `POST /v1/datasets` would refuse the data. Null if the data would be stored.
     refusal: Option<Refusal>,
+    /// What to change in data that would be stored, with repairs: columns that seem to name the rows.
+    advice: Vec<FieldError>,
 }
 
 /// The dataset that an upload would make.
@@ -146,10 +150,16 @@ pub async fn preview_data(
         Err(problem) => (None, None, Some(Refusal::from(problem))),
     };
     let names = parsed.as_ref().map(Names::of).unwrap_or_default();
-    let finish = move |_: &_| Ok(preview.finish(parsed.as_mut())?);
+    let finish = move |_: &_| {
+        let shape = parsed.as_ref().map(Shape::of);
+        let found = shape.map_or_else(Vec::new, |shape| advice(&preview, shape));
+        Ok((found, preview.finish(parsed.as_mut())?))
+    };
+    let (found, shown) = compute(&app, None, finish).await?;
     Ok(Json(PreviewDocument {
         data: facts.map(|facts| PreviewData::new(facts, &names)),
-        shown: compute(&app, None, finish).await?,
+        advice: found.into_iter().map(FieldError::from).collect(),
+        shown,
         table: names.table,
         refusal,
     }))

@@ -19,6 +19,7 @@ use crate::records::{Dataset, DatasetId, Names, Owner};
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, RequestMemory};
 use crate::http::extract::data_options::DataOptions;
+use crate::http::extract::mending::mended_rows;
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// The digest of a sample in hexadecimal. Generated data and datasets have none here.
@@ -293,33 +294,34 @@ async fn read_rows(
     pointer: &str,
     label_rule: LabelRule,
 ) -> Result<((Parsed, String), Grant), Problem> {
-    let mut options = row_options(app, owner, &rows, pointer).await?;
+    let stated = DataOptions::new(&app.limits.of_json());
+    let mut options = row_options(app, owner, &rows, pointer, stated).await?;
     options.label_rule = label_rule;
     let pointer = pointer.to_owned();
     let parse = move || -> Result<(Parsed, String), Problem> {
         let parsed = rows
             .parse(&options, None)
-            .map_err(|error| error.under(&pointer))?;
+            .map_err(|error| mended_rows(error, &rows, &options, &pointer))?;
         let sha256 = hex::encode(parsed.digest());
         Ok((parsed, sha256))
     };
     body::make_examples(app, parse).await
 }
 
-/// Reads the options beside the rows of a table that stand at `pointer` in a JSON body.
+/// Adds the options beside the rows of a table, which stand at `pointer` in a JSON body, to those of the query.
 ///
 /// # Errors
-/// An invalid value, or an encoding that does not exist.
+/// An invalid value, another one than in the query, or an encoding that does not exist.
 pub async fn row_options(
     app: &App,
     owner: &Owner,
     rows: &JsonRows,
     pointer: &str,
+    mut data: DataOptions,
 ) -> Result<Options, Problem> {
     let at = |name: &str, detail| FieldError::at_pointer(format!("{pointer}/table/{name}"), detail);
-    let mut data = DataOptions::new(&app.limits.of_json());
     for (name, text) in &rows.options {
-        data.set(name, text).map_err(|detail| {
+        data.set_within(name, text).map_err(|detail| {
             Problem::new(Code::OUT_OF_RANGE, format!("{name}: {detail}")).with(at(name, detail))
         })?;
     }

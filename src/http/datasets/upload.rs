@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use halfspace_core::learners::sample::examples::LabelKind;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Options, Parsed,
-    ParsedRows, Preview, Spool, gather_shown, json,
+    self, Assume, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Parsed, ParsedRows,
+    Preview, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -25,6 +25,7 @@ use crate::http::document::data_schema;
 use crate::http::extract::body::{self, SentBytes};
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::data_options::{self, DataOptions};
+use crate::http::extract::mending::mended_rows;
 use crate::http::jobs::submission::check_name;
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, FieldError, Problem};
@@ -183,7 +184,8 @@ async fn read_lines(
         Purpose::Store(begun) => spool.storing(begun.compared_max, begun.target()),
         Purpose::Preview(_) => spool,
     };
-    let read = body.read_held(app, effort, move |reader| {
+    let shown = preview.clone();
+    let read = body.under(&options).read_held(app, effort, move |reader| {
         let gathered = match &preview {
             None => halfspace_formats::gather(format, reader, &options, spool),
             Some(preview) => gather_shown(format, reader, &options, Some(spool), preview),
@@ -192,10 +194,11 @@ async fn read_lines(
             Err(error) if error.kind == FormatErrorKind::NotReserved => Err(reserved
                 .refusal()
                 .map_or_else(|| ratio.problem(), Problem::from)),
-            _ => outcome(gathered, preview.as_ref(), ""),
+            _ => Ok(gathered.map_err(|error| first_fault(error, preview.as_ref()))?),
         }
     });
-    let (parsed, permit) = read.await?;
+    let (parsed, permit) = explained(read.await, shown.as_ref())?;
+    let permit = permit.flatten();
     Ok(Upload {
         name,
         parsed,
@@ -248,45 +251,44 @@ impl StoredRatio {
     }
 }
 
-/// Separates an error that a preview explains from other errors. The data stand at `pointer` in a JSON body.
-fn outcome<T>(
-    parsed: Result<T, FormatError>,
-    preview: Option<&Preview>,
-    pointer: &str,
-) -> Result<Result<T, Problem>, Problem> {
-    let explained = match (parsed, preview) {
-        (Ok(parsed), _) => return Ok(Ok(parsed)),
-        (Err(error), Some(preview)) => preview.explained(error),
-        (Err(error), None) => Err(error),
-    };
-    match explained {
-        Ok(error) => Ok(Err(error.under(pointer).into())),
-        Err(error) => Err(error.under(pointer).into()),
+/// The error to report: the first one that a preview saw, if it can explain it.
+fn first_fault(error: FormatError, preview: Option<&Preview>) -> FormatError {
+    match preview.map(|preview| preview.explained(error.clone())) {
+        Some(Ok(first)) => first,
+        Some(Err(other)) => other,
+        None => error,
     }
 }
 
-/// The options of a JSON body, where fields replace the query parameters but for the charset and those of texts.
+/// Separates an error that a preview explains from other errors.
+fn explained<T, P>(
+    read: Result<(T, P), Problem>,
+    preview: Option<&Preview>,
+) -> Result<(Result<T, Problem>, Option<P>), Problem> {
+    match read {
+        Ok((parsed, permit)) => Ok((Ok(parsed), Some(permit))),
+        Err(problem) if preview.is_some_and(Preview::is_explained) => Ok((Err(problem), None)),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// The options of a JSON body, which are about texts unless the body is a table.
 ///
 /// # Errors
-/// Any other parameter, or an invalid value.
-fn text_options(
+/// A parameter that is a field of such a body, or an invalid value.
+fn json_options(
     query: &Pairs,
     limits: &halfspace_formats::ParseLimits,
-) -> Result<Options, Problem> {
-    let mut options = DataOptions::new(limits).options;
+) -> Result<DataOptions, Problem> {
+    let mut data = DataOptions::new(limits);
     for (name, text) in query {
-        let set = match name.as_str() {
-            "charset" => options.set(name, text),
-            _ => options.set_of_texts(name, text),
-        };
-        let wrong = |detail| Problem::parameter(Code::INVALID_PARAMETER, name, detail);
-        if !set.map_err(wrong)? {
+        if !data.parameter(name, text)? {
             let detail =
                 "the parameter is not for JSON bodies; set a field of the JSON body instead";
-            return Err(wrong(detail.to_owned()));
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
         }
     }
-    Ok(options)
+    Ok(data)
 }
 
 /// Reads the JSON form.
@@ -297,16 +299,32 @@ async fn read_json(
     query: &Pairs,
     purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
-    let mut options = text_options(query, &body.limits)?;
-    data_options::take_charset(&mut options, &body.parts.headers)?;
-    let mut stated = query.iter().map(|(name, _)| name);
-    let stated = stated.find(|name| *name != "charset").cloned();
+    let mut stated = json_options(query, &body.limits)?;
+    data_options::take_charset(&mut stated.options, &body.parts.headers)?;
+    // Listed examples have texts and nothing else that an option could be about.
+    let mut options = DataOptions::new(&body.limits).options;
+    options.charset = stated.options.charset;
+    let mut others = Vec::new();
+    for (name, text) in query {
+        if !matches!(options.set_of_texts(name, text), Ok(true)) && name != "charset" {
+            others.push(name.clone());
+        }
+    }
+    let named = query
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| *name != "charset");
+    let named: Vec<String> = named.cloned().collect();
     let effort = body.effort(&options);
     let read = body.read_held(app, effort, move |reader| {
         let DatasetBody { request, data_at } = json::from_reader_of_any(reader, &options)?;
-        if let Some(name) = stated.filter(|_| !matches!(request.data, DataForm::Sample { .. })) {
-            let detail = "the parameter is for listed examples; a table has it as a field";
-            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
+        let (misplaced, reason) = match request.data {
+            DataForm::Rows(_) => (None, ""),
+            DataForm::Sample { .. } => (others.first(), "the parameter is for tables"),
+            _ => (named.first(), "the parameter is for examples in the body"),
+        };
+        if let Some(name) = misplaced {
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, name, reason));
         }
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "The field seed is only for generated data. These data are not generated.";
@@ -328,14 +346,19 @@ async fn read_json(
     })?;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
-            let options = row_options(app, owner, &rows, data_at).await?;
+            let options = row_options(app, owner, &rows, data_at, stated).await?;
             let preview = purpose.preview();
+            let shown = preview.clone();
             let parse = move || {
-                let preview = preview.as_ref();
-                outcome(rows.parse(&options, preview), preview, data_at)
+                let read = rows.parse(&options, preview.as_ref());
+                read.map_err(|error| {
+                    let error = first_fault(error, preview.as_ref());
+                    mended_rows(error, &rows, &options, data_at)
+                })
             };
-            let (parsed, grant) = body::make_examples(app, parse).await?;
-            memory = Some(grant);
+            let read = body::make_examples(app, parse).await;
+            let (parsed, grant) = explained(read, shown.as_ref())?;
+            memory = grant;
             (parsed, None)
         }
         DataForm::Sample { parsed, assume } => (Ok(parsed), assume),

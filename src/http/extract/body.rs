@@ -306,7 +306,7 @@ fn on_the_spot<T>(
 }
 
 /// The owner that authentication found for the request.
-fn owner(parts: &Parts) -> Result<Owner, Problem> {
+pub fn owner(parts: &Parts) -> Result<Owner, Problem> {
     let owner = parts.extensions.get::<Owner>().cloned();
     owner.ok_or_else(|| {
         Problem::new(

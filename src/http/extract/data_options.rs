@@ -175,6 +175,18 @@ impl DataOptions {
         Ok(true)
     }
 
+    /// Sets the option `name` that a body states beside its rows. Returns false if there is no such option.
+    ///
+    /// # Errors
+    /// The allowed values, or that the query has another one.
+    pub fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        match (name, &self.encoding) {
+            ("encoding", Some(_)) => Err("the query has an encoding; state it once".to_owned()),
+            ("encoding", None) => self.set(name, text),
+            _ => self.options.set_within(name, text),
+        }
+    }
+
     /// Loads the encoding that the query names, and takes the charset of the body from these headers.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ pub mod data_body;
 pub mod data_options;
 pub mod form;
 pub mod idempotency;
+pub mod mending;
 pub mod work;
 
 use std::collections::HashSet;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
-use halfspace_formats::plain_words;
+use halfspace_formats::{is_list, plain_words};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -148,7 +149,8 @@ pub fn parameter<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Pro
     })
 }
 
-/// The decoded pairs of a query string. Repeated names and the character U+0000 in values are refused.
+/// The decoded pairs of a query string. A name occurs once, but the items of lists of data options may come in several
+/// pairs. Other repeated names and the character U+0000 in values are refused.
 ///
 /// # Errors
 /// The name at fault, or more pairs than [`QUERY_PAIRS_MAX`].
@@ -169,6 +171,14 @@ pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem
     let mut names = HashSet::new();
     for (name, value) in form_urlencoded::parse(query) {
         if !names.insert(name.clone()) {
+            if let Some((_, before)) = pairs
+                .iter_mut()
+                .find(|(own, _)| *own == name && is_list(own))
+            {
+                before.push(',');
+                before.push_str(&value);
+                continue;
+            }
             let detail = "the parameter or header is given more than once";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
         }

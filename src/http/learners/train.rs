@@ -97,7 +97,7 @@ async fn made(
     }
     // A model or an encoding may say what texts become.
     let effort = body.effort(&options);
-    let read = body.read(&app, effort, move |reader| {
+    let read = body.under(&options).read(&app, effort, move |reader| {
         let form = halfspace_formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);
         Ok((form, sha256))

@@ -90,7 +90,7 @@ pub async fn evaluate_model(
             ..Run::default()
         },
     };
-    let read = body.read(&app, effort, move |reader| {
+    let read = body.under(&options).read(&app, effort, move |reader| {
         match examples(
             halfspace_formats::read(format, reader, &options)?,
             ExamplesUse::Evaluate,

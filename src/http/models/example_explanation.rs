@@ -229,7 +229,7 @@ async fn sent(
 ) -> Result<(Box<Parsed>, Option<OwnerPermit>), Problem> {
     let format = body.format;
     let effort = Effort::Brief(ExamplesWork::reading(format, Some(n), &options));
-    let read = body.read_held(app, effort, move |reader| {
+    let read = body.under(&options).read_held(app, effort, move |reader| {
         let read = halfspace_formats::read(format, reader, &options)?;
         match examples(read, ExamplesUse::Predict)? {
             RequestExamples::Sent(parsed, _) => Ok(parsed),

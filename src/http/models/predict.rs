@@ -285,6 +285,11 @@ impl PredictRequest {
             // Lines may wait for a client that does not read.
             false => Effort::Streamed(work),
         };
+        // What was answered in lines cannot be read again.
+        let body = match answering.is_document() {
+            true => body.under(&options),
+            false => body,
+        };
         let read = body.read(&self.app, effort, move |reader| {
             if format == Format::Ndjson {
                 answering.take_lines(reader, options)?;
@@ -316,10 +321,12 @@ impl PredictRequest {
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
         let effort = Effort::Brief(answering.work_by_names(format, &options));
-        let read = body.read_held(&self.app, effort, move |reader| {
-            let read = halfspace_formats::read(format, reader, &options)?;
-            examples(read, ExamplesUse::Predict)
-        });
+        let read = body
+            .under(&options)
+            .read_held(&self.app, effort, move |reader| {
+                let read = halfspace_formats::read(format, reader, &options)?;
+                examples(read, ExamplesUse::Predict)
+            });
         match read.await? {
             (RequestExamples::Stored(id, _), _) => {
                 answering.use_model(session.whole().await?);

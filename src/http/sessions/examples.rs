@@ -208,7 +208,7 @@ async fn read(
 ) -> Result<(Parsed, Option<OwnerPermit>), Problem> {
     let (format, effort) = (body.format, body.effort(&options));
     let is_boolean = options.values == Some(halfspace_formats::RowsKind::Boolean);
-    let read = body.read_held(app, effort, move |reader| {
+    let read = body.under(&options).read_held(app, effort, move |reader| {
         halfspace_formats::read(format, reader, &options).map_err(of_session)
     });
     let (read, permit) = read.await?;

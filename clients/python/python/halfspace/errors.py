@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import reprlib
 from typing import Any
+from urllib.parse import parse_qsl
 
 
 class HalfspaceError(Exception):
@@ -33,7 +34,25 @@ class Problem(HalfspaceError):
         self.detail: str = document.get("detail", "") or f"the answer has the status {status}"
         self.errors: list[dict[str, Any]] = document.get("errors", [])
         self.position: int | None = document.get("position")
-        super().__init__(self.detail)
+        repairs = self.repairs
+        given = ", ".join(f"{name}={value!r}" for name, value in repairs.items())
+        super().__init__(f"{self.detail} To mend it, pass {given}." if repairs else self.detail)
+
+    @property
+    def repairs(self) -> dict[str, str]:
+        """The options of data that mend the request: the first repair of each error.
+
+        Empty if an error has none. The options replace those of the request, but ``ignore``, ``kinds`` and
+        ``missing_values`` add to them.
+        """
+        firsts = [error["repairs"][0] for error in self.errors if error.get("repairs")]
+        options: dict[str, str] = {}
+        if len(firsts) < len(self.errors):
+            return options
+        for name, value in (pair for repair in firsts for pair in parse_qsl(repair["query"])):
+            is_list = name in ("ignore", "kinds", "missing_values") and name in options
+            options[name] = f"{options[name]},{value}" if is_list else value
+        return options
 
 
 class Unauthorized(Problem):

@@ -764,6 +764,19 @@ class DataFacts(Struct, kw_only=True, omit_defaults=True):
     """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
 
 
+class DataShape(Struct, kw_only=True, omit_defaults=True):
+    """The size of data."""
+
+    classes: int | None = None
+    """Number of classes of the labels. Null without labels."""
+
+    examples: int
+    """Number of examples."""
+
+    n: int
+    """Number of features of an example."""
+
+
 class Dataset(Struct, kw_only=True, omit_defaults=True):
     """A dataset."""
 
@@ -1419,6 +1432,11 @@ class FieldError(Struct, kw_only=True, omit_defaults=True):
 
     pointer: str | None = None
     """JSON Pointer (RFC 6901) to the error in the body."""
+
+    repairs: list[Repair] | None = None
+    """Parameters that mend the error, the likeliest first. Take one of each error: a request with all of them works if
+    every error has one. Absent if no parameter is known to help.
+    """
 
     row: int | None = None
     """Row of a binary table, from 1."""
@@ -3348,6 +3366,9 @@ class Preview(Struct, kw_only=True, omit_defaults=True):
     1 MiB.
     """
 
+    advice: list[FieldError]
+    """What to change in data that would be stored, with repairs: columns that seem to name the rows."""
+
     data: PreviewData | None = None
 
     refusal: Refusal | None = None
@@ -3762,6 +3783,20 @@ class ReinforcedAmpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="
     name: ClassVar[Literal["reinforced-amp"]] = "reinforced-amp"
 
     params: dict[str, Any] | None = None
+
+
+class Repair(Struct, kw_only=True, omit_defaults=True):
+    """Parameters that mend an error of data."""
+
+    query: str
+    """The parameters as a part of a URL, such as `labels=y&delimiter=%7C`. They replace those of the request, but
+    `ignore`, `kinds` and `missing_values` add to them. Rows of JSON can also have them as members.
+    """
+
+    sentence: str
+    """What the parameters say about the data."""
+
+    shape: DataShape | None
 
 
 class RequestParameters(Struct, kw_only=True, omit_defaults=True):

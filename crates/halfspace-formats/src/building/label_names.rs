@@ -29,6 +29,9 @@ const LABEL_BYTES_MAX: usize = 1 << 16;
 /// The number of label values that an error shows.
 const SHOWN_MAX: usize = 12;
 
+/// The number of label values that an error proposes for `positive`.
+const PROPOSED_MAX: usize = 3;
+
 /// The labels so far.
 #[derive(Clone)]
 pub(crate) struct LabelNames {
@@ -262,7 +265,11 @@ impl LabelNames {
                         true => "The label is missing; `missing=drop` leaves such rows out.",
                         false => "The label is missing; add the label, or omit the example.",
                     };
-                    Fault::new(FormatErrorKind::BadLabel, detail)
+                    let fault = Fault::new(FormatErrorKind::BadLabel, detail);
+                    match self.is_column {
+                        true => fault.mended_by("missing", "drop"),
+                        false => fault,
+                    }
                 }
             });
         }
@@ -297,7 +304,7 @@ impl LabelNames {
                 "The labels have more different values than classes_max: {CLASSES_MAX}; send examples of fewer \
                  classes, or name one with `positive` to tell it from all others."
             );
-            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+            return Err(self.halved(Fault::new(FormatErrorKind::BadLabel, detail)));
         }
         self.places.insert(text.clone(), at);
         self.values.push(LabelValue {
@@ -350,7 +357,11 @@ impl LabelNames {
         };
         let shown = excerpt(positive.as_bytes());
         let detail = format!("No label is {shown}: {found}. Correct `positive`, or leave it out.");
-        Err(Fault::new(FormatErrorKind::TableOption, detail))
+        let fault = Fault::new(FormatErrorKind::TableOption, detail);
+        let values = self.values.iter().take(PROPOSED_MAX);
+        Err(values.fold(fault, |fault, value| {
+            fault.mended_by("positive", &*value.text)
+        }))
     }
 
     /// Each value as a class, in the order of their first rows.
@@ -414,7 +425,11 @@ impl LabelNames {
                  against others that come later, say `positive={first}`.",
                 self.counted()
             );
-            return Err(Fault::new(FormatErrorKind::TableOption, detail));
+            let fault = Fault::new(FormatErrorKind::TableOption, detail);
+            return Err(match first {
+                "" => fault,
+                first => fault.mended_by("positive", first),
+            });
         };
         let codes = (0..self.values.len()).map(|at| u32::from(Some(at) == positive));
         let codes = Recoding::new(codes, 2);
@@ -460,7 +475,7 @@ impl LabelNames {
                     middle(&numbers, self.values.iter().map(|value| value.rows)),
                     self.values[0].text
                 );
-                return Err(Fault::new(FormatErrorKind::TableOption, detail));
+                return Err(self.halved(Fault::new(FormatErrorKind::TableOption, detail)));
             }
         }
         let names = self.values.drain(..).map(|value| value.text);
@@ -468,6 +483,16 @@ impl LabelNames {
             classes: Classes::of_names(names).expect("more than two values"),
             codes: None,
         })
+    }
+
+    /// Adds the threshold that makes two classes of about the same size, if the labels are numbers.
+    fn halved(&self, fault: Fault) -> Fault {
+        let numbers = self.values.iter().map(|value| value.content.number());
+        let Some(numbers) = numbers.collect::<Option<Vec<f64>>>() else {
+            return fault;
+        };
+        let threshold = middle(&numbers, self.values.iter().map(|value| value.rows));
+        fault.mended_by("label_threshold", threshold.to_string())
     }
 
     /// The code of +1 if the values tell it. `Some(None)` means that all labels are -1.

@@ -239,7 +239,19 @@ impl NoFeatures {
                  `unknown=zero` reads other values as 0."
             ),
         };
-        Fault::new(FormatErrorKind::TableOption, detail)
+        let fault = Fault::new(FormatErrorKind::TableOption, detail);
+        match self {
+            Self::Missing => fault
+                .mended_by("missing", "drop")
+                .mended_by("unknown", "zero"),
+            Self::Unknown | Self::NotANumber => fault.mended_by("unknown", "zero"),
+            Self::NotADate => fault
+                .mended_by("dates", "dmy")
+                .mended_by("dates", "mdy")
+                .mended_by("unknown", "zero"),
+            Self::Comma => fault.mended_by("decimal", ",").mended_by("decimal", "."),
+            Self::Percent => fault,
+        }
     }
 }
 

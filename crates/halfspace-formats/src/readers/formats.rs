@@ -387,7 +387,7 @@ pub fn read(
 ) -> Result<DataForm, FormatError> {
     if format == Format::Json {
         format.entry().check(options)?;
-        return crate::readers::json::data_forms::read(&mut reader, options);
+        return crate::readers::json::data_forms::read(&mut reader, options, None);
     }
     let parsed = parse(format, reader, options)?;
     let assume = options.assume;

@@ -7,6 +7,7 @@ use crate::dates::DatePart;
 use crate::encoding::options::Numbers;
 use crate::encoding::{ColumnKind, KindName};
 use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::remedy::list_item;
 use crate::written_number::Notation;
 
 /// The kind of a column as its cells tell it.
@@ -124,7 +125,18 @@ fn check_stated(
         ),
         _ => return Ok(()),
     };
-    Err(Fault::new(FormatErrorKind::TableOption, detail))
+    let fault = Fault::new(FormatErrorKind::TableOption, detail);
+    Err(match (stated, word) {
+        (Some(KindName::Number), None) => fault.mended_by_kind("date"),
+        (Some(KindName::Number), Some(word)) => fault
+            .mended_by("missing_values", list_item(&word.text))
+            .mended_by_kind("nominal"),
+        (Some(KindName::Date), _) => fault
+            .mended_by("dates", "dmy")
+            .mended_by("dates", "mdy")
+            .mended_by_kind("nominal"),
+        _ => fault.mended_by_kind("number").mended_by_kind("nominal"),
+    })
 }
 
 /// The kind of a column of numbers or dates.
@@ -141,7 +153,9 @@ fn number_kind(scan: &ColumnScan, settled: &Settled, numbers: Numbers) -> Result
                 "holds {what} and has none in row {row}; `missing=drop` leaves such rows out, and \
                  `numbers=thermometer` codes them"
             );
-            return Err(Fault::new(FormatErrorKind::TableOption, detail));
+            return Err(Fault::new(FormatErrorKind::TableOption, detail)
+                .mended_by("missing", "drop")
+                .mended_by("numbers", "thermometer"));
         }
         Numbers::Real => ColumnKind::Number,
     };

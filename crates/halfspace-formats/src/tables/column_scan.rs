@@ -14,8 +14,9 @@ use crate::cell::{Cell, Content, is_code};
 use crate::dates::DateOrder;
 use crate::encoding::options::TableOptions;
 use crate::encoding::{KindName, Written};
-use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
+use crate::error::{Fault, FormatErrorKind, LIKELY_CHARSET, excerpt, not_utf8};
 use crate::numbers::DecimalMark;
+use crate::remedy::{Remedy, list_item};
 use crate::written_number::{Notation, Thousands, WrittenNumber};
 
 /// The largest number of values of a column that is kept as codes. A missing cell counts as a value.
@@ -202,7 +203,7 @@ impl ColumnScan {
             return Err(Fault::new(FormatErrorKind::BadValue, detail));
         }
         if !self.is_numbers && self.values.len() == VALUES_MAX {
-            self.become_numbers(content)?;
+            self.become_numbers(content, row)?;
         }
         if self.is_numbers {
             return self.push_number_cell(content, text, row);
@@ -213,14 +214,16 @@ impl ColumnScan {
             Fault::new(FormatErrorKind::TableOption, detail)
         };
         if text.len() > VALUE_BYTES_MAX {
-            return Err(wrong(&format!("is longer than {VALUE_BYTES_MAX} bytes")));
+            let fault = wrong(&format!("is longer than {VALUE_BYTES_MAX} bytes"));
+            return Err(fault.mended_by_kind("text"));
         }
         let spelling = str::from_utf8(text).map_err(|error| {
             let why = not_utf8(text, error.valid_up_to());
-            Fault {
+            let fault = Fault {
                 kind: FormatErrorKind::Syntax,
                 ..wrong(&why)
-            }
+            };
+            fault.mended_by("charset", LIKELY_CHARSET)
         })?;
         match text {
             [byte] => self.short_codes[usize::from(*byte)] = code.into(),
@@ -264,7 +267,7 @@ impl ColumnScan {
                 Ok(KeptCell::Number(written.value))
             }
             Content::Number(_) | Content::Written(_) | Content::Flag(..) | Content::Text => {
-                Err(too_many(text))
+                Err(too_many(text, row))
             }
         }
     }
@@ -352,7 +355,7 @@ impl ColumnScan {
             excerpt(other.text.as_bytes()),
             other.first_row
         );
-        Fault::new(FormatErrorKind::TableOption, detail)
+        Fault::new(FormatErrorKind::TableOption, detail).mended_by_kind("nominal")
     }
 
     /// The fault of a column in which every text is a date, but nothing tells the day from the month.
@@ -368,14 +371,20 @@ impl ColumnScan {
             texts().all(is_date)
         };
         let first = texts().next().filter(|_| self.dates.is_none())?;
-        let is_one = are_dates(DateOrder::Dmy) || are_dates(DateOrder::Mdy);
-        is_one.then(|| {
+        let [is_dmy, is_mdy] = [DateOrder::Dmy, DateOrder::Mdy].map(are_dates);
+        (is_dmy || is_mdy).then(|| {
             let detail = format!(
                 "has the value {}, which may be a date; say `dates=dmy` if the day comes first, `dates=mdy` if the \
                  month does, or give the column the kind nominal in `kinds=`",
                 excerpt(first.text.as_bytes())
             );
-            Fault::new(FormatErrorKind::TableOption, detail)
+            let mut fault = Fault::new(FormatErrorKind::TableOption, detail);
+            for (order, is_one) in [("dmy", is_dmy), ("mdy", is_mdy)] {
+                if is_one {
+                    fault = fault.mended_by("dates", order);
+                }
+            }
+            fault.mended_by_kind("nominal")
         })
     }
 
@@ -463,34 +472,34 @@ impl ColumnScan {
         is_odd.then(|| {
             let shown = excerpt(odd.text.as_bytes());
             let row = odd.first_row;
-            let word = match odd.text.contains([',', '"']) {
-                true => format!("\"{}\"", odd.text.replace('"', "\"\"")),
-                false => odd.text.to_string(),
-            };
+            let word = list_item(&odd.text);
             let detail = format!(
                 "has {number_cells} numbers beside other cells ({word_cells}), such as {shown} in row {row}; \
                  `missing_values={word}` reads such cells as missing, and `kinds=` with the kind nominal reads every \
                  value as a word"
             );
+            let every: Vec<_> = words.iter().map(|value| list_item(&value.text)).collect();
             Fault::new(FormatErrorKind::TableOption, detail)
+                .mended_by("missing_values", every.join(","))
+                .mended_by_kind("nominal")
         })
     }
 
     /// Keeps later cells as numbers, because the column has too many values for codes.
-    fn become_numbers(&mut self, next: Content) -> Result<(), Fault> {
+    fn become_numbers(&mut self, next: Content, row: u64) -> Result<(), Fault> {
         let words = self.values.iter().filter(|value| is_word(&value.content));
         if let Some(word) = words.min_by_key(|value| value.first_row) {
             let dates = self.doubtful_dates();
-            return Err(dates.unwrap_or_else(|| too_many(word.text.as_bytes())));
+            return Err(dates.unwrap_or_else(|| too_many(word.text.as_bytes(), row)));
         }
         if is_word(&next) || self.kind == Some(KindName::Boolean) {
-            return Err(too_many(b""));
+            return Err(too_many(b"", row));
         }
         self.settle()?;
         let is_open =
             |value: &&ColumnValue| !matches!(value.content, Content::Number(_) | Content::Missing);
         if let Some(other) = self.values.iter().find(is_open) {
-            return Err(too_many(other.text.as_bytes()));
+            return Err(too_many(other.text.as_bytes(), row));
         }
         self.short_codes.fill(NO_CODE);
         self.empty_code = NO_CODE;
@@ -530,8 +539,9 @@ impl ColumnScan {
     }
 }
 
-/// Makes the fault of a column that has more values than there are codes, not all of them numbers.
-fn too_many(word: &[u8]) -> Fault {
+/// Makes the fault of a column that has more values than there are codes in the rows up to this one, and not all of
+/// them numbers. If nearly every row has a value of its own, the column names the rows.
+fn too_many(word: &[u8], row: u64) -> Fault {
     let such = match word {
         b"" => String::new(),
         word => format!(", among them the text {}", excerpt(word)),
@@ -541,5 +551,12 @@ fn too_many(word: &[u8]) -> Fault {
          with the kind text makes names of the words of a text, and if the column has numbers, `missing_values=` reads \
          other texts as missing cells"
     );
-    Fault::new(FormatErrorKind::TableOption, detail)
+    let fault = Fault::new(FormatErrorKind::TableOption, detail);
+    let names_rows = 8 * row <= 9 * VALUES_MAX as u64;
+    let fault = if names_rows {
+        fault.with(Remedy::Ignore)
+    } else {
+        fault
+    };
+    fault.mended_by("vocabulary", "open")
 }

@@ -12,6 +12,7 @@ use crate::encoding::options::{Numbers, TableOptions};
 use crate::encoding::{ColumnEncoding, KindName, TableEncoding};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::options::LabelsColumn;
+use crate::remedy::Remedy;
 
 /// The name that means all columns in `kinds`.
 const EVERY: &str = "*";
@@ -55,7 +56,7 @@ pub(crate) struct TableColumn {
 }
 
 impl TableColumn {
-    /// Reads the next cell of a column without a name.
+    /// Reads the next cell of a column that may be no feature.
     pub(crate) fn watch(&mut self, cell: &Cell<&[u8]>) {
         self.unnamed = self.unnamed.after(cell);
     }
@@ -81,14 +82,14 @@ impl TableColumn {
         self.unnamed != Unnamed::No
     }
 
-    /// The reason why a column without a name has no features, as far as the rows tell by now.
+    /// The reason why the column has no features, as far as the rows tell by now.
     pub(crate) fn no_feature(&self) -> Option<&'static str> {
         self.unnamed.no_feature()
     }
 
     /// The column as the value of an option in a URL. This is its name, or its number if the name needs an escape or
     /// has another meaning there.
-    fn said(&self, at: usize, has_header: bool) -> String {
+    pub(crate) fn said(&self, at: usize, has_header: bool) -> String {
         let name = &self.name;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let has_meaning =
@@ -110,7 +111,15 @@ impl TableColumn {
             fault.detail,
             self.said(at, has_header)
         );
-        Fault::new(fault.kind, detail)
+        let own = fault.with(Remedy::Ignore);
+        let remedies = own.remedies.into_iter();
+        Fault {
+            kind: own.kind,
+            remedies: remedies
+                .map(|remedy| remedy.of_column(&self.said(at, has_header)))
+                .collect(),
+            detail,
+        }
     }
 }
 
@@ -219,7 +228,7 @@ impl TableColumns {
             self.label == Some(at)
                 || column.kind.is_none()
                     && column.ignored.is_none()
-                    && !(self.has_header && column.is_open())
+                    && !(self.has_header && column.name.is_empty() && column.is_open())
         };
         options.numbers == Numbers::Real && self.columns.iter().enumerate().all(is_plain)
     }
@@ -271,7 +280,7 @@ impl TableColumns {
                      column, and `labels=none` reads rows without labels.",
                     excerpt(label.column.as_bytes())
                 );
-                Fault::new(FormatErrorKind::TableOption, detail)
+                Fault::new(FormatErrorKind::TableOption, detail).mended_by("labels", "none")
             };
             return found.map(Some).ok_or_else(missing);
         }
@@ -307,9 +316,20 @@ impl TableColumns {
                     self.said(last),
                     self.listed()
                 );
-                Err(Fault::new(FormatErrorKind::TableOption, detail))
+                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                let named = first.into_iter().chain(found).map(|at| self.said(at));
+                let named = named.fold(fault, |fault, name| fault.mended_by("labels", name));
+                Err(self.naming_the_labels(named))
             }
         }
+    }
+
+    /// Adds the places where labels usually are.
+    fn naming_the_labels(&self, fault: Fault) -> Fault {
+        let last = self.columns.len() - 1;
+        [self.said(last), self.said(0), "none".to_owned()]
+            .into_iter()
+            .fold(fault, |fault, place| fault.mended_by("labels", place))
     }
 
     /// The fault of a table with names whose encoding knows only the position of the label column. In another file
@@ -322,7 +342,8 @@ impl TableColumns {
              example, say `header=false`.",
             self.listed()
         );
-        Fault::new(FormatErrorKind::TableOption, detail)
+        self.naming_the_labels(Fault::new(FormatErrorKind::TableOption, detail))
+            .mended_by("header", "false")
     }
 
     /// The fault of a first row of names that may be an example.
@@ -330,6 +351,8 @@ impl TableColumns {
         let detail = "Each text of the first row is also a value of its column; say `header=false` if the row is an \
                       example, or `header=true` if it has the names.";
         Fault::new(FormatErrorKind::TableOption, detail)
+            .mended_by("header", "false")
+            .mended_by("header", "true")
     }
 
     /// The fault of a table without names where nothing tells the label column.
@@ -341,6 +364,10 @@ impl TableColumns {
             self.columns.len()
         );
         Fault::new(FormatErrorKind::TableOption, detail)
+            .mended_by("labels", "last")
+            .mended_by("labels", "first")
+            .mended_by("header", "true")
+            .mended_by("labels", "none")
     }
 
     /// The columns that an item of the option `ignore` or `kinds` means: one, or all from one to another.
@@ -393,7 +420,11 @@ impl TableColumns {
                 "The option `{option}` names the column `{name}`, which the table does not have; the columns are {}.",
                 self.listed()
             );
-            Fault::new(FormatErrorKind::TableOption, detail)
+            let fault = Fault::new(FormatErrorKind::TableOption, detail);
+            match option {
+                "labels" => self.naming_the_labels(fault),
+                _ => fault,
+            }
         })
     }
 
@@ -506,7 +537,8 @@ impl TableColumns {
                 excerpt(self.columns[at].name.as_bytes()),
                 self.said(at)
             );
-            return Err(Fault::new(FormatErrorKind::TableOption, detail));
+            let fault = Fault::new(FormatErrorKind::TableOption, detail);
+            return Err(fault.mended_by("ignore", self.said(at)));
         }
         let place = |column: &ColumnEncoding| {
             own.get(column.name.as_str()).copied().ok_or_else(|| {

@@ -4,6 +4,7 @@ use super::number_form::is_number;
 use crate::cell::Content;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::numbers::{DecimalMark, NumberFault, parse_number};
+use crate::remedy::list_item;
 
 /// The fault of a text that may have been meant as a number. `decimal` is the decimal mark that the request states.
 pub(crate) fn ambiguous(text: &[u8], decimal: Option<DecimalMark>) -> Option<Fault> {
@@ -23,8 +24,13 @@ fn decimal_comma(text: &[u8]) -> Option<Fault> {
              `decimal=.` if the value is text",
             excerpt(text)
         );
-        Fault::new(FormatErrorKind::TableOption, detail)
+        either_mark(Fault::new(FormatErrorKind::TableOption, detail))
     })
+}
+
+/// Adds both decimal marks.
+fn either_mark(fault: Fault) -> Fault {
+    fault.mended_by("decimal", ",").mended_by("decimal", ".")
 }
 
 /// The fault of a comma that no cell of the column explains.
@@ -34,7 +40,7 @@ pub(crate) fn doubtful_comma(text: &[u8]) -> Fault {
          `decimal=.`",
         excerpt(text)
     );
-    Fault::new(FormatErrorKind::TableOption, detail)
+    either_mark(Fault::new(FormatErrorKind::TableOption, detail))
 }
 
 /// The fault of a text that is a number beyond the range of doubles, or a word for infinity.
@@ -47,6 +53,11 @@ fn not_finite(text: &[u8]) -> Option<Fault> {
              `missing_values=` as a missing cell",
             excerpt(text)
         );
-        Fault::new(FormatErrorKind::BadValue, detail)
+        let fault = Fault::new(FormatErrorKind::BadValue, detail);
+        let fault = match str::from_utf8(text) {
+            Ok(word) => fault.mended_by("missing_values", list_item(word)),
+            Err(_) => fault,
+        };
+        fault.mended_by_kind("nominal")
     })
 }

@@ -39,7 +39,8 @@ pub(crate) fn names<'c>(
                 "The name {name:?} occurs twice; rename one of the columns, or say `header=false` if the row is an \
                  example."
             );
-            return Err((index, Fault::new(FormatErrorKind::Schema, detail)));
+            let fault = Fault::new(FormatErrorKind::Schema, detail);
+            return Err((index, fault.mended_by("header", "false")));
         }
         Ok(name)
     };
@@ -108,6 +109,12 @@ pub(crate) fn decided(
             "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
             fault.detail
         );
-        Fault { detail, ..fault }
+        let fault = Fault { detail, ..fault };
+        match header.is_empty() {
+            true => fault.mended_by("labels", column),
+            false => fault
+                .mended_by("header", "true")
+                .mended_by("labels", column),
+        }
     })
 }

@@ -119,6 +119,9 @@ impl TakenWords {
             "has words, and `{word}` in row {row} stood for a missing cell until the first of them; say \
              `missing_values={word}` if it is one, or give the column the kind nominal in `kinds=`"
         );
-        Err(table.about(at, Fault::new(FormatErrorKind::TableOption, detail)))
+        let fault = Fault::new(FormatErrorKind::TableOption, detail)
+            .mended_by("missing_values", *word)
+            .mended_by_kind("nominal");
+        Err(table.about(at, fault))
     }
 }

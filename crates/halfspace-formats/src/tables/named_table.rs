@@ -30,6 +30,7 @@ use crate::encoding::{
 use crate::error::{Fault, FormatErrorKind, Place, excerpt, name};
 use crate::numbers::DecimalMark;
 use crate::options::{Header, Options};
+use crate::remedy::{Remedy, list_item};
 use crate::stored::spool::Spool;
 use crate::vocabulary::{name_of, prefixes_in, push_prefix};
 
@@ -297,7 +298,7 @@ impl NamedTable {
                 let detail = format!(
                     "may be no feature, because {reason}; state its kind in `kinds=` if it is one"
                 );
-                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                let fault = Fault::new(FormatErrorKind::TableOption, detail).with(Remedy::Ignore);
                 return Err(table.about(column.at, fault));
             }
         }
@@ -423,7 +424,12 @@ impl NamedColumn {
             "must hold {cells} in each cell, as `kinds=` says, but has {shown} in row {row}, which `missing_values=` \
              can declare a missing cell"
         );
-        table.about(self.at, Fault::new(FormatErrorKind::TableOption, detail))
+        let fault = Fault::new(FormatErrorKind::TableOption, detail);
+        let fault = match str::from_utf8(text) {
+            Ok(word) => fault.mended_by("missing_values", list_item(word)),
+            Err(_) => fault,
+        };
+        table.about(self.at, fault.mended_by_kind("nominal"))
     }
 }
 
@@ -438,7 +444,7 @@ pub(crate) fn two_kinds(
         "has {found} in row {row}, {shown}, but {before} in row {first}; `kinds=` with the kind nominal reads every \
          value as a word, and `missing_values=` reads some as missing cells"
     );
-    Fault::new(FormatErrorKind::TableOption, detail)
+    Fault::new(FormatErrorKind::TableOption, detail).mended_by_kind("nominal")
 }
 
 fn one(cells: NamedCells) -> &'static str {

@@ -156,6 +156,7 @@ impl<'o> ObjectRows<'o> {
                     excerpt(name.as_bytes())
                 );
                 let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                let fault = fault.mended_by("vocabulary", "open");
                 return Err(fault.placed(Some(place(member))));
             };
             let cell = push_cell(value, decimal, &mut self.text);

@@ -14,6 +14,7 @@ use super::column_scan::{ColumnScan, ColumnValue};
 use super::columns::{TableColumn, TableColumns};
 use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
+use super::number_form::is_number;
 use crate::building::label_names::{LabelCount, LabelNames};
 use crate::building::labels::label_name;
 use crate::building::parsed::Parsed;
@@ -32,6 +33,15 @@ pub const PREVIEW_COLUMNS_MAX: usize = 1000;
 
 /// The largest number of characters of a cell in a preview.
 pub const PREVIEW_CELL_CHARACTERS_MAX: usize = 100;
+
+/// A column of more words hardly holds labels, unless it is the first or the last.
+const CANDIDATE_WORDS_MAX: u32 = 20;
+
+/// At most this many columns are proposed for the labels.
+const CANDIDATES_MAX: usize = 3;
+
+/// Fewer different words do not name the rows.
+const IDENTIFIERS_MIN: u32 = 20;
 
 /// Once the shown cells take this many bytes, the preview shows no further row.
 const ROWS_BYTES_MAX: usize = 1 << 20;
@@ -92,6 +102,18 @@ pub struct PreviewColumn {
     pub detail: Option<String>,
 }
 
+/// A column of features that cannot be read.
+pub(crate) struct RefusedColumn {
+    /// The column of the table, from 0.
+    pub(crate) at: usize,
+    /// The column as an option names it.
+    pub(crate) said: String,
+    /// The fault, which does not name the column.
+    pub(crate) fault: Fault,
+    /// The fault with the name of the column.
+    pub(crate) told: Fault,
+}
+
 /// The use of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -111,6 +133,7 @@ struct Seen {
     table: Option<SeenTable>,
     labels: Option<LabelNames>,
     refused: Option<FormatError>,
+    is_explained: bool,
 }
 
 struct SeenTable {
@@ -277,20 +300,87 @@ impl Preview {
         self.seen().labels = Some(labels.clone());
     }
 
+    /// The columns of features that cannot be read.
+    pub(crate) fn refused_columns(&self) -> Vec<RefusedColumn> {
+        let seen = self.seen();
+        let Some(table) = &seen.table else {
+            return Vec::new();
+        };
+        let refused = |column: &SeenColumn| {
+            let fault = column.read_as(table).2?;
+            Some(RefusedColumn {
+                at: column.at,
+                said: column.column.said(column.at, table.has_header),
+                told: column
+                    .column
+                    .about(column.at, table.has_header, fault.clone()),
+                fault,
+            })
+        };
+        table.columns.iter().filter_map(refused).collect()
+    }
+
+    /// The columns of few words or truth values, as an option names them, from the last one on.
+    pub(crate) fn label_candidates(&self) -> Vec<String> {
+        let seen = self.seen();
+        let Some(table) = &seen.table else {
+            return Vec::new();
+        };
+        let is_candidate = |column: &&SeenColumn| {
+            let words = column.distinct().unwrap_or(0);
+            (2..=CANDIDATE_WORDS_MAX).contains(&words)
+                && !column
+                    .cells
+                    .values
+                    .iter()
+                    .any(|value| is_number(&value.content))
+        };
+        let candidates = table.columns.iter().rev().filter(is_candidate);
+        let candidates = candidates.take(CANDIDATES_MAX);
+        candidates
+            .map(|column| column.column.said(column.at, table.has_header))
+            .collect()
+    }
+
+    /// The columns of words that seem to name the rows, because nearly every row has a word of its own: each as an
+    /// option names it, with the number of its words.
+    pub(crate) fn identifiers(&self) -> Vec<(String, u32)> {
+        let seen = self.seen();
+        let Some(table) = &seen.table else {
+            return Vec::new();
+        };
+        let identifier = |column: &SeenColumn| {
+            let words = column.distinct()?;
+            let rows = table.row_count.saturating_sub(column.missing);
+            let names_rows = words >= IDENTIFIERS_MIN && 10 * u64::from(words) >= 9 * rows;
+            let is_nominal = column.read_as(table).1 == Some(KindName::Nominal);
+            let said = || column.column.said(column.at, table.has_header);
+            (names_rows && is_nominal).then(|| (said(), words))
+        };
+        table.columns.iter().filter_map(identifier).collect()
+    }
+
     /// The first error that refuses the content of the body, if the preview can show why. `error` is the one that
     /// ended the read.
     ///
     /// # Errors
     /// `error`, if the preview has no content, if the content is not at fault, or if the source failed.
     pub fn explained(&self, error: FormatError) -> Result<FormatError, FormatError> {
-        let seen = self.seen();
+        let mut seen = self.seen();
         let is_empty = seen.table.is_none() && seen.labels.is_none();
         let has_failed = matches!(error.kind, FormatErrorKind::Io | FormatErrorKind::NotYet);
-        match &seen.refused {
+        let explained = match &seen.refused {
             Some(first) if !has_failed => Ok(first.clone()),
             None if !is_empty && error.kind.is_of_content() => Ok(error),
             _ => Err(error),
-        }
+        };
+        seen.is_explained |= explained.is_ok();
+        explained
+    }
+
+    /// Whether the preview has explained why the body is refused.
+    pub fn is_explained(&self) -> bool {
+        self.seen().is_explained
     }
 
     /// Returns the content and empties the preview. Data without a table are shown by their examples.
@@ -362,7 +452,8 @@ impl SeenColumn {
         self.fault = fault.filter(|_| !self.has_many_words);
     }
 
-    fn described(&self, table: &SeenTable) -> PreviewColumn {
+    /// The role and the kind of the column, and the reason why it cannot be read.
+    fn read_as(&self, table: &SeenTable) -> (ColumnRole, Option<KindName>, Option<Fault>) {
         let role = match self.column.ignored.is_some() || self.column.no_feature().is_some() {
             _ if table.label == Some(self.at) => ColumnRole::Label,
             true => ColumnRole::Ignored,
@@ -374,6 +465,11 @@ impl SeenColumn {
             (ColumnRole::Feature, Some(given)) => (Some(given), None),
             (ColumnRole::Feature, None) => self.read_kind(table),
         };
+        (role, kind, fault)
+    }
+
+    fn described(&self, table: &SeenTable) -> PreviewColumn {
+        let (role, kind, fault) = self.read_as(table);
         let detail = fault.map(|fault| self.column.about(self.at, table.has_header, fault).detail);
         PreviewColumn {
             name: self.column.name.clone(),

@@ -44,7 +44,7 @@ pub(crate) struct TableBuilder<'o> {
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
-    /// The columns without names that may turn out to have no features.
+    /// The columns that may turn out to have no features.
     open: Vec<usize>,
     missing: Arc<MissingRule>,
     taken: TakenWords,
@@ -389,7 +389,7 @@ impl<'o> TableBuilder<'o> {
         Some(why.fault(&self.table.columns[at].name, self.rows, text))
     }
 
-    /// Watches the columns without names that may turn out to have no features.
+    /// Watches the columns that may turn out to have no features.
     fn watch<'c>(&mut self, cell: &impl Fn(usize) -> Cell<&'c [u8]>) -> Result<(), InColumn> {
         if self.open.is_empty() {
             return Ok(());
@@ -410,7 +410,11 @@ impl<'o> TableBuilder<'o> {
         let is_feature = |&at: &usize| self.table.columns[at].no_feature().is_none();
         if is_plain && !self.open.iter().all(is_feature) {
             self.scan().map_err(|error| {
-                let fault = Fault::new(error.kind, error.detail);
+                let fault = Fault {
+                    kind: error.kind,
+                    detail: error.detail,
+                    remedies: error.remedies,
+                };
                 (0, fault)
             })?;
         }
@@ -473,7 +477,8 @@ impl<'o> TableBuilder<'o> {
                         "has no value in row {}; `missing=drop` leaves such rows out",
                         self.rows
                     ),
-                );
+                )
+                .mended_by("missing", "drop");
                 Err((at, self.table.about(at, fault)))
             }
         }
@@ -525,6 +530,15 @@ impl<'o> TableBuilder<'o> {
         }
         self.taken
             .check(&self.table, |at| self.may_be_numbers(at))?;
+        if self.rows > 0 && self.rows == self.rows_dropped {
+            let detail = format!(
+                "Each of the {} rows has a missing cell, so `missing=drop` leaves none; leave out the columns that are \
+                 hardly filled, or say `missing=value`.",
+                self.rows
+            );
+            let fault = Fault::new(FormatErrorKind::EmptyData, detail);
+            return Err(fault.mended_by("missing", "value").into());
+        }
         let (mut table, options) = (self.table, self.options);
         let missing = MissingCells {
             treatment: options.table.missing.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Finds columns without names that are no features, because they count the rows or have no value.
+//! Finds columns that are no features, because they count the rows, or have neither a name nor a value.
 
 use crate::cell::Cell;
 
@@ -7,14 +7,20 @@ use crate::cell::Cell;
 /// as a feature, so there one row is enough.
 const COUNTED_ROWS_MIN: u64 = 3;
 
-/// What the rows so far tell about a column without a name.
+/// A first column with a name must count this many rows: the numbers of a few rows may well be a feature, such as a
+/// size from 1 to 10.
+const NAMED_COUNTED_ROWS_MIN: u64 = 20;
+
+/// What the rows so far tell about a column that may be no feature.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Unnamed {
     /// The column is a feature, because it has a name or its cells are values.
     No,
-    /// No row so far. The column may count the rows, which is accepted after `counts_from` of them, or it may only be
-    /// empty.
-    Begins { counts_from: Option<u64> },
+    /// No row so far. The column may count the rows, which is accepted after `counts_from` of them, or it may be empty.
+    Begins {
+        counts_from: Option<u64>,
+        may_be_empty: bool,
+    },
     /// Every cell was the number of its row.
     Counts {
         last: u64,
@@ -31,11 +37,21 @@ impl Unnamed {
         match (has_header, name) {
             (true, "") => Self::Begins {
                 counts_from: Some(1),
+                may_be_empty: true,
+            },
+            // Beside the label it may be the only feature.
+            (true, _) if at == 0 && count > 2 => Self::Begins {
+                counts_from: Some(NAMED_COUNTED_ROWS_MIN),
+                may_be_empty: false,
             },
             (false, _) if at == 0 => Self::Begins {
                 counts_from: Some(COUNTED_ROWS_MIN),
+                may_be_empty: true,
             },
-            (false, _) if at + 1 == count => Self::Begins { counts_from: None },
+            (false, _) if at + 1 == count => Self::Begins {
+                counts_from: None,
+                may_be_empty: true,
+            },
             _ => Self::No,
         }
     }
@@ -47,9 +63,17 @@ impl Unnamed {
             number.filter(|number| number.fract() == 0.0)
         };
         match self {
-            Self::Begins { .. } | Self::Empty if cell.is_missing() => Self::Empty,
+            Self::Begins {
+                may_be_empty: true, ..
+            }
+            | Self::Empty
+                if cell.is_missing() =>
+            {
+                Self::Empty
+            }
             Self::Begins {
                 counts_from: Some(counts_from),
+                ..
             } => match number() {
                 Some(first) if first == 0.0 || first == 1.0 => Self::Counts {
                     last: first as u64,
@@ -76,7 +100,7 @@ impl Unnamed {
         match self {
             Self::Counts {
                 rows, counts_from, ..
-            } if rows >= counts_from => Some("the column has no name and counts the rows"),
+            } if rows >= counts_from => Some("the column counts the rows"),
             Self::Empty => Some("the column has no name and no value"),
             _ => None,
         }

@@ -23,6 +23,7 @@ mod portions;
 mod preview;
 mod properties;
 mod read_again;
+mod repairs;
 mod spellings;
 mod spool;
 mod tables;

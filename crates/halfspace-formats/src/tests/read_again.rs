@@ -269,10 +269,7 @@ fn a_column_that_counts_the_rows_is_ignored_also_if_rows_are_left_out() {
     let body = ",a,b,label\n0,1,1,1\n1,?,0,0\n2,0,1,1\n3,0,0,0\n4,1,0,0\n";
     let drop = query(&[("missing", "drop")]);
     let (trained, encoding) = table(body, &drop);
-    assert_eq!(
-        encoding.ignored[0].why,
-        "the column has no name and counts the rows"
-    );
+    assert_eq!(encoding.ignored[0].why, "the column counts the rows");
     assert_eq!(
         (values(&trained).0.len(), encoding.missing.rows_dropped),
         (4, 1)

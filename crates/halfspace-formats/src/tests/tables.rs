@@ -318,6 +318,35 @@ fn an_index_column_is_left_out() {
 }
 
 #[test]
+fn a_first_column_with_a_name_is_left_out_if_it_counts_twenty_rows() {
+    let body = |rows: usize, gap: usize| {
+        let row = |row: usize| {
+            let day = row + usize::from(row >= gap);
+            format!("{day},{}.5,{}\n", row % 3, row % 2)
+        };
+        let rows: String = (1..=rows).map(row).collect();
+        format!("day,size,label\n{rows}")
+    };
+    let ignored = |body: &str, options: &Options| {
+        let (_, encoding) = read_table(body, options);
+        encoding.ignored.first().map(|column| column.why.clone())
+    };
+    let plain = Options::default();
+    let why = Some("the column counts the rows".to_owned());
+    assert_eq!(ignored(&body(20, 99), &plain), why);
+    assert_eq!(ignored(&body(19, 99), &plain), None);
+    assert_eq!(ignored(&body(400, 300), &plain), None);
+    let mut stated = Options::default();
+    assert_eq!(stated.set("kinds", "day:number"), Ok(true));
+    assert_eq!(ignored(&body(20, 99), &stated), None);
+    // Beside the label it is the only feature.
+    let alone: String = (1..30).map(|row| format!("{row},{}\n", row % 2)).collect();
+    assert_eq!(ignored(&format!("day,label\n{alone}"), &plain), None);
+    let names = read_table(&body(400, 300), &plain).0.feature_names;
+    assert_eq!(names, Some(vec!["day".to_owned(), "size".to_owned()]));
+}
+
+#[test]
 fn option_kinds_sets_the_kind_of_a_column() {
     let kinds = |kinds: &[(&str, KindName)]| {
         let kinds = kinds

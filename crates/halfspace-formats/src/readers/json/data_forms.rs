@@ -59,7 +59,13 @@ pub enum DataForm {
 
 /// Reads a body that is one [`DataForm`], and refuses an option that contradicts the form. The options `values` and
 /// `unlabelled` are ignored.
-pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
+///
+/// A preview sees the rows of a table.
+pub(crate) fn read(
+    reader: &mut dyn Read,
+    options: &Options,
+    preview: Option<&Preview>,
+) -> Result<DataForm, FormatError> {
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse("JSON", &[FormatOption::LABELS])?;
     }
@@ -78,7 +84,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             }
         }
         let assume = options.assume;
-        let parsed = rows.parse(&options, None)?;
+        let parsed = rows.parse(&options, preview)?;
         return Ok(DataForm::Sample { parsed, assume });
     }
     options.refuse_columns("this form of JSON")?;
@@ -158,10 +164,10 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     _: Option<Spool>,
-    _: Option<&Preview>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
-    match read(reader, options)? {
+    match read(reader, options, preview)? {
         DataForm::Generated(_) => refuse("Generated data are not allowed here; send examples."),
         DataForm::Dataset { .. } => refuse("A dataset is not allowed here; send examples."),
         DataForm::Sample {

@@ -106,6 +106,11 @@ impl JsonRows {
         }
     }
 
+    /// The length of the rows as text, in bytes.
+    pub fn length(&self) -> usize {
+        self.rows.get().len()
+    }
+
     /// Reads the rows with these options, and shows them to a preview.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::Cell;
+use crate::encoding::options::DELIMITERS;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::Options;
 use crate::readers::text::lines::LineReader;
@@ -225,6 +226,8 @@ fn separate(line: &mut [u8]) {
 
 /// The fields of one line. The buffers are reused.
 struct Fields {
+    /// The first byte of the first record.
+    first: Option<u8>,
     delimiter: u8,
     /// Whether lines have any number of blanks between their fields, in place of which [`separate`] puts tabs.
     are_between_blanks: bool,
@@ -246,13 +249,17 @@ impl Fields {
         if let Some(preview) = preview {
             preview.delimited_by(delimiter);
         }
-        Self::new(delimiter)
+        Self {
+            first: first.first().copied(),
+            ..Self::new(delimiter)
+        }
     }
 
     fn new(stated: u8) -> Self {
         let are_between_blanks = stated == BLANKS;
         let delimiter = if are_between_blanks { b'\t' } else { stated };
         Self {
+            first: None,
             delimiter,
             are_between_blanks,
             quoted: false,
@@ -412,6 +419,24 @@ impl Fields {
             "The line has {found} columns, but the lines before it have {expected}; write a cell for each column, \
              perhaps an empty one.{between}"
         );
-        Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
+        Err((
+            at,
+            self.read_otherwise(Fault::new(FormatErrorKind::UnequalLength, detail)),
+        ))
+    }
+
+    /// Adds what else the line or the first one may be: a comment, or a row with another delimiter.
+    fn read_otherwise(&self, fault: Fault) -> Fault {
+        let marks = [self.line.first().copied(), self.first];
+        let is_mark = |mark: &u8| b"#%!*".contains(mark);
+        let marks = marks.into_iter().flatten().filter(is_mark);
+        let fault = marks.fold(fault, |fault, mark| {
+            fault.mended_by("comment", char::from(mark))
+        });
+        let stands = |byte: &u8| *byte != self.delimiter && self.line.contains(byte);
+        let others = DELIMITERS.into_iter().filter(|(_, byte)| stands(byte));
+        others.fold(fault, |fault, (spelling, _)| {
+            fault.mended_by("delimiter", spelling)
+        })
     }
 }

@@ -386,7 +386,12 @@ fn check_index(
         );
         (FormatErrorKind::IndexOrder, detail)
     };
-    Err((start, Fault::new(kind, detail)))
+    let fault = Fault::new(kind, detail);
+    let fault = match index < first && next == first {
+        true => fault.mended_by("first_index", "0"),
+        false => fault.mended_by("vocabulary", "open"),
+    };
+    Err((start, fault))
 }
 
 /// Reads the value at `start` by the general rules, and returns where it ends. `index` is that of the feature from 0.

@@ -9,6 +9,9 @@ use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
 /// An error lists at most this many sheets.
 const LISTED_MAX: usize = 40;
 
+/// An error proposes at most this many of them.
+const PROPOSED_MAX: usize = 3;
+
 /// The days from 1899-12-30 to 1904-01-01, the first day of workbooks from old Macintosh programs.
 const DAYS_UNTIL_1904: f64 = 1462.0;
 
@@ -105,7 +108,13 @@ impl Workbook {
     /// # Errors
     /// When there is no such sheet.
     pub(super) fn chosen(&self, name: Option<&str>) -> Result<Vec<&Sheet>, Fault> {
-        let wrong = |detail: String| Err(Fault::new(FormatErrorKind::BadOption, detail));
+        let wrong = |detail: String| {
+            let fault = Fault::new(FormatErrorKind::BadOption, detail);
+            let with_cells = self.sheets.iter().filter(|sheet| sheet.part.is_some());
+            Err(with_cells
+                .take(PROPOSED_MAX)
+                .fold(fault, |fault, sheet| fault.mended_by("sheet", &*sheet.name)))
+        };
         let Some(name) = name else {
             let is_chosen = |sheet: &&Sheet| !sheet.is_hidden && sheet.part.is_some();
             return Ok(self.sheets.iter().filter(is_chosen).collect());

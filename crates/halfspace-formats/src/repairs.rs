@@ -1,0 +1,562 @@
+//! Repairs of refused data: the options under which a body can be read after all.
+//!
+//! A fault carries remedies that may mend it. This module reads the body again under the likeliest ones until the body
+//! is accepted, so that each repair with a shape has been tried. A preview shows the faults of all columns in one
+//! reading, and columns with the same fault are mended together. How a request states options, as a query or
+//! otherwise, is not known here.
+
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use crate::building::parsed::Parsed;
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::option_text::is_list;
+use crate::options::Options;
+use crate::remedy::Remedy;
+use crate::tables::preview::{Preview, RefusedColumn};
+
+/// A longer body is not read again: its repairs are those of its first fault, and none has a shape.
+pub const TRIED_BYTES_MAX: usize = 4 << 20;
+
+/// The largest number of readings.
+const READINGS_MAX: u32 = 64;
+
+/// The largest size of the options of one repair, in bytes, so that they fit in a URL beside others.
+const REPAIR_BYTES_MAX: usize = 4096;
+
+/// A detail lists at most this many further columns.
+const LISTED_MAX: usize = 10;
+
+/// Options that decide what the columns are. While one of them is in doubt, the faults of columns say nothing.
+const STRUCTURAL: [&str; 7] = [
+    "labels",
+    "header",
+    "delimiter",
+    "comment",
+    "charset",
+    "sheet",
+    "first_index",
+];
+
+/// A fault of a body, with the repairs among which to choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// The fault.
+    pub error: FormatError,
+    /// What mends it, the likeliest first. Empty if no option does.
+    pub repairs: Vec<Repair>,
+}
+
+/// Options that mend a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// Names and values. They add to the lists of a request and replace its other options.
+    pub options: Vec<(&'static str, String)>,
+    /// What the options say, in a sentence.
+    pub sentence: String,
+    /// The data with this repair and the first repair of every other fault. `None` if this was not tried, or if the
+    /// data cannot be read even so.
+    pub shape: Option<Shape>,
+}
+
+/// The size of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = DataShape)]
+pub struct Shape {
+    /// Number of examples.
+    pub examples: u64,
+    /// Number of features of an example.
+    pub n: u64,
+    /// Number of classes of the labels. Null without labels.
+    pub classes: Option<u32>,
+}
+
+impl Shape {
+    /// The shape of data that were read.
+    pub fn of(parsed: &Parsed<ParsedRows>) -> Self {
+        let header = parsed.data.header();
+        let is_labelled = header.labels.is_labelled();
+        let classes = parsed
+            .classes
+            .as_ref()
+            .map_or(2, |names| names.count() as u32);
+        Self {
+            examples: header.examples as u64,
+            n: header.n as u64,
+            classes: is_labelled.then_some(classes),
+        }
+    }
+}
+
+impl Shape {
+    /// Whether there are two classes, or a class has two examples or more on average.
+    fn repeats_classes(self) -> bool {
+        let repeats = |classes: u32| classes <= 2 || 2 * u64::from(classes) <= self.examples;
+        self.classes.is_none_or(repeats)
+    }
+}
+
+impl Defect {
+    /// The fault with repairs that were not tried.
+    pub fn untried(error: FormatError) -> Self {
+        Mending::of(error).defect()
+    }
+}
+
+/// Finds all faults of a body that was refused under these options, and their repairs. `read` reads the body under
+/// other options, and shows it to the preview.
+pub fn repaired(
+    options: &Options,
+    read: &mut dyn FnMut(&Options, &Preview) -> Result<Parsed<ParsedRows>, FormatError>,
+) -> Vec<Defect> {
+    let mut search = Search {
+        base: options,
+        read,
+        readings: 0,
+        mendings: Vec::new(),
+    };
+    match search.run() {
+        Some(shape) => search.compare(shape),
+        None => search.mendings.iter_mut().for_each(Mending::keep_taken),
+    }
+    search.mendings.into_iter().map(Mending::defect).collect()
+}
+
+/// What to change in data that are accepted and have this shape: columns of words that seem to name the rows.
+pub fn advice(preview: &Preview, shape: Shape) -> Vec<Defect> {
+    let identifiers = preview.identifiers().into_iter();
+    let advice = |(column, words): (String, u32)| {
+        let detail = format!(
+            "The column `{column}` has {words} different words in {} rows, so it seems to name the rows, and what is \
+             learnt of one row says nothing about another.",
+            shape.examples
+        );
+        let error = Fault::new(FormatErrorKind::TableOption, detail).with(Remedy::Ignore);
+        let n = shape.n.saturating_sub(words.into());
+        let shape = (n > 0).then_some(Shape { n, ..shape });
+        Defect {
+            repairs: vec![Repair {
+                sentence: sentence("ignore", &column),
+                options: vec![("ignore", column)],
+                shape,
+            }],
+            error: error.into(),
+        }
+    };
+    identifiers.map(advice).collect()
+}
+
+/// The readings so far, and what they found.
+struct Search<'s> {
+    base: &'s Options,
+    read: &'s mut dyn FnMut(&Options, &Preview) -> Result<Parsed<ParsedRows>, FormatError>,
+    readings: u32,
+    mendings: Vec<Mending>,
+}
+
+/// A fault with the ways to mend it.
+#[derive(Clone)]
+struct Mending {
+    error: FormatError,
+    ways: Vec<Way>,
+    /// Index of the way that is taken. None is taken beyond the end.
+    taken: usize,
+}
+
+#[derive(Clone, PartialEq)]
+struct Way {
+    options: Vec<(&'static str, String)>,
+    shape: Option<Shape>,
+}
+
+/// What came of a way to say what the columns are, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// The data are accepted, and classes occur repeatedly.
+    Accepted,
+    /// Another fault is left.
+    Mended,
+    /// The data are accepted, but nearly every example has a class of its own.
+    Doubtful,
+    /// Nothing is learnt without labels.
+    Last,
+}
+
+/// What came of a reading.
+enum Outcome {
+    Accepted(Shape),
+    Refused(Vec<Mending>),
+    /// Memory, time or readings ended.
+    Spent,
+}
+
+impl Search<'_> {
+    /// Mends one fault after the other, and returns the shape of the data once they are accepted. If a fault cannot be
+    /// mended, an earlier choice may have been wrong. If all were, the first attempt says why.
+    fn run(&mut self) -> Option<Shape> {
+        let mut attempt = None;
+        loop {
+            let found = match self.reading() {
+                Outcome::Accepted(shape) => return Some(shape),
+                Outcome::Refused(found) => found,
+                Outcome::Spent => break,
+            };
+            let first = self.mendings.len();
+            if found
+                .into_iter()
+                .try_for_each(|own| self.note(own))
+                .is_break()
+            {
+                attempt.get_or_insert_with(|| self.mendings.clone());
+                if !self.take_back() {
+                    break;
+                }
+            } else if self.mendings.get(first).is_some_and(Mending::is_structural) {
+                self.choose(first);
+            }
+        }
+        if let Some(first) = attempt {
+            self.mendings = first;
+        }
+        None
+    }
+
+    /// Takes the next way of the last choice among structures, and forgets what followed from it. Returns false if no
+    /// way is left.
+    fn take_back(&mut self) -> bool {
+        let is_open = |own: &Mending| own.is_structural() && own.taken + 1 < own.ways.len();
+        let Some(last) = self.mendings.iter().rposition(is_open) else {
+            return false;
+        };
+        self.mendings.truncate(last + 1);
+        self.mendings[last].taken += 1;
+        true
+    }
+
+    /// Adds a fault, or takes the next way to mend it if it is known. Breaks if no way is left.
+    fn note(&mut self, mut found: Mending) -> ControlFlow<()> {
+        let is_same = |known: &&mut Mending| known.error.detail == found.error.detail;
+        let mending = match self.mendings.iter_mut().find(is_same) {
+            Some(known) => {
+                known.taken += 1;
+                known
+            }
+            None => {
+                let taken: Vec<&Way> = self.mendings.iter().filter_map(Mending::way).collect();
+                found.ways.retain(|way| !taken.contains(&way));
+                self.mendings.push(found);
+                self.mendings.last_mut().expect("one was pushed")
+            }
+        };
+        match mending.way() {
+            Some(_) => ControlFlow::Continue(()),
+            None => ControlFlow::Break(()),
+        }
+    }
+
+    /// Sorts the ways to mend a fault by what comes of them. What the columns are is decided so, because nothing but
+    /// the rest of the table tells.
+    fn choose(&mut self, at: usize) {
+        let detail = self.mendings[at].error.detail.clone();
+        let mut ranked = Vec::new();
+        for index in 0..self.mendings[at].ways.len() {
+            self.mendings[at].taken = index;
+            let stays = |found: &[Mending]| found.iter().any(|own| own.error.detail == detail);
+            let way = self.mendings[at].ways[index].clone();
+            let is_unlabelled = way.options.iter().any(|(_, value)| value == "none");
+            let rank = match self.reading() {
+                Outcome::Refused(found) if stays(&found) => continue,
+                Outcome::Spent => Rank::Last,
+                _ if is_unlabelled => Rank::Last,
+                Outcome::Accepted(shape) if shape.repeats_classes() => Rank::Accepted,
+                Outcome::Refused(_) => Rank::Mended,
+                Outcome::Accepted(_) => Rank::Doubtful,
+            };
+            ranked.push((rank, way));
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        self.mendings[at].ways = ranked.into_iter().map(|(_, way)| way).collect();
+        self.mendings[at].taken = 0;
+    }
+
+    /// Keeps the ways under which the data are accepted, and puts those that were taken first.
+    fn compare(&mut self, shape: Shape) {
+        for at in 0..self.mendings.len() {
+            let taken = self.mendings[at].taken;
+            let mut kept = Vec::new();
+            for (index, way) in self.mendings[at].ways.clone().into_iter().enumerate() {
+                self.mendings[at].taken = index;
+                let found = match index == taken {
+                    true => Some(shape),
+                    false => match self.reading() {
+                        Outcome::Accepted(shape) => Some(shape),
+                        Outcome::Refused(_) | Outcome::Spent => None,
+                    },
+                };
+                let place = if index == taken { 0 } else { kept.len() };
+                kept.extend(found.map(|_| Way {
+                    shape: found,
+                    ..way
+                }));
+                kept[place..].rotate_right(usize::from(found.is_some()));
+            }
+            self.mendings[at] = Mending {
+                ways: kept,
+                taken: 0,
+                ..self.mendings[at].clone()
+            };
+        }
+    }
+
+    /// Reads the body under the ways that are taken.
+    fn reading(&mut self) -> Outcome {
+        self.readings += 1;
+        if self.readings > READINGS_MAX {
+            return Outcome::Spent;
+        }
+        let mut options = self.base.clone();
+        for (name, value) in self
+            .mendings
+            .iter()
+            .filter_map(Mending::way)
+            .flat_map(|way| &way.options)
+        {
+            // An option that contradicts another one changes nothing, and then its fault stays.
+            let _ = options.add(name, value);
+        }
+        let preview = Preview::new(0);
+        match (self.read)(&options, &preview) {
+            Ok(parsed) => Outcome::Accepted(Shape::of(&parsed)),
+            Err(error) => match preview.explained(error) {
+                Ok(error) => Outcome::Refused(found(error, &preview)),
+                Err(error) if error.kind.is_of_content() => {
+                    Outcome::Refused(vec![Mending::of(error)])
+                }
+                Err(_) => Outcome::Spent,
+            },
+        }
+    }
+}
+
+impl Mending {
+    fn of(error: FormatError) -> Self {
+        let way = |remedy: &Remedy| match remedy {
+            Remedy::Option(name, value) => Some(Way::of(name, value.clone())),
+            Remedy::Kind(_) | Remedy::Ignore => None,
+        };
+        let ways = error.remedies.iter().filter_map(way).collect();
+        Self {
+            error,
+            ways,
+            taken: 0,
+        }
+    }
+
+    /// Whether the fault leaves open what the columns are.
+    fn is_structural(&self) -> bool {
+        let is_one = |remedy: &Remedy| STRUCTURAL.contains(&remedy.option());
+        self.error.remedies.iter().any(is_one)
+    }
+
+    /// Forgets the ways that were not taken, because the data cannot be read under any.
+    fn keep_taken(&mut self) {
+        self.ways.drain(..self.taken.min(self.ways.len()));
+        self.ways.truncate(1);
+        self.taken = 0;
+    }
+
+    /// Adds columns that may hold the labels, before the way without labels.
+    fn propose(&mut self, columns: Vec<String>) {
+        for column in columns {
+            let way = Way::of("labels", column);
+            if !self.ways.contains(&way) {
+                let none = self.ways.iter().rposition(Way::is_about_labels);
+                self.ways.insert(none.unwrap_or(self.ways.len()), way);
+            }
+        }
+    }
+
+    fn way(&self) -> Option<&Way> {
+        self.ways.get(self.taken)
+    }
+
+    /// The fault with the ways that are left, the taken one first.
+    fn defect(self) -> Defect {
+        let repair = |way: Way| Repair {
+            sentence: way.sentence(),
+            options: way.options,
+            shape: way.shape,
+        };
+        Defect {
+            error: self.error,
+            repairs: self.ways.into_iter().skip(self.taken).map(repair).collect(),
+        }
+    }
+}
+
+impl Way {
+    fn of(name: &'static str, value: String) -> Self {
+        Self {
+            options: vec![(name, value)],
+            shape: None,
+        }
+    }
+
+    fn is_about_labels(&self) -> bool {
+        self.options.iter().any(|(name, _)| *name == "labels")
+    }
+
+    fn sentence(&self) -> String {
+        let said = self
+            .options
+            .iter()
+            .map(|(name, value)| sentence(name, value));
+        said.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The faults of one reading: that of the whole, or all that are about columns.
+fn found(error: FormatError, preview: &Preview) -> Vec<Mending> {
+    let mut whole = Mending::of(error);
+    if whole.is_structural() {
+        if whole.ways.iter().any(Way::is_about_labels) {
+            whole.propose(preview.label_candidates());
+        }
+        return vec![whole];
+    }
+    let error = &whole.error;
+    let mut groups: Vec<Vec<RefusedColumn>> = Vec::new();
+    for column in preview.refused_columns() {
+        let is_alike = |group: &&mut Vec<RefusedColumn>| alike(&group[0], &column);
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(column),
+            None => groups.push(vec![column]),
+        }
+    }
+    let is_in = |group: &Vec<RefusedColumn>| {
+        let mut details = group.iter().map(|column| &column.told.detail);
+        details.any(|detail| *detail == error.detail)
+    };
+    let is_known = groups.iter().any(is_in);
+    let place = |group: &Vec<RefusedColumn>| error.place.clone().filter(|_| is_in(group));
+    let of_columns = groups.iter().map(|group| together(group, place(group)));
+    let of_columns: Vec<Mending> = of_columns.collect();
+    match is_known {
+        true => of_columns,
+        false => [vec![whole], of_columns].concat(),
+    }
+}
+
+/// Whether the same options mend both columns.
+fn alike(one: &RefusedColumn, other: &RefusedColumn) -> bool {
+    let (one, other) = (&one.fault.remedies, &other.fault.remedies);
+    let is_same = |(one, other): (&Remedy, &Remedy)| match (one, other) {
+        (Remedy::Option(name, _), Remedy::Option(same, _)) if is_list(name) => name == same,
+        (one, other) => one == other,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
+}
+
+/// Mends the faults of several columns by the same options. The first column stands for all in the detail.
+fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
+    let first = &group[0];
+    let mut error = first.told.clone().placed(place);
+    if let [_, others @ ..] = group
+        && !others.is_empty()
+    {
+        let names = others
+            .iter()
+            .take(LISTED_MAX)
+            .map(|column| format!("`{}`", column.said));
+        let mut names: Vec<String> = names.collect();
+        if others.len() > LISTED_MAX {
+            names.push("...".to_owned());
+        }
+        let (count, names) = (others.len(), names.join(", "));
+        error.detail += &match count {
+            1 => format!(" The column {names} has the same fault."),
+            _ => format!(" {count} other columns have the same fault: {names}."),
+        };
+    }
+    let columns = ranges(group);
+    let remedies = first.fault.remedies.iter().chain([&Remedy::Ignore]);
+    let way = |(index, remedy): (usize, &Remedy)| {
+        let values: Vec<String> = match remedy {
+            Remedy::Option(name, _) if is_list(name) => {
+                let own = group.iter().map(|column| &column.fault.remedies[index]);
+                own.filter_map(|own| own.value())
+                    .map(str::to_owned)
+                    .collect()
+            }
+            Remedy::Option(_, value) => vec![value.clone()],
+            of_column => {
+                let own = columns
+                    .iter()
+                    .map(|column| of_column.clone().of_column(column));
+                own.filter_map(|own| own.value().map(str::to_owned))
+                    .collect()
+            }
+        };
+        let mut values = values;
+        let mut is_new = std::collections::HashSet::new();
+        values.retain(|value| is_new.insert(value.clone()));
+        let value = values.join(",");
+        (value.len() <= REPAIR_BYTES_MAX).then(|| Way::of(remedy.option(), value))
+    };
+    let mut ways: Vec<Way> = remedies.enumerate().filter_map(way).collect();
+    ways.dedup();
+    Mending {
+        error,
+        ways,
+        taken: 0,
+    }
+}
+
+/// The columns as items of an option, where neighbours are joined.
+fn ranges(group: &[RefusedColumn]) -> Vec<String> {
+    let neighbours = group.chunk_by(|one, next| one.at + 1 == next.at);
+    let item = |columns: &[RefusedColumn]| match columns {
+        [first, .., last] => format!("{}..{}", first.at + 1, last.at + 1),
+        columns => columns[0].said.clone(),
+    };
+    neighbours.map(item).collect()
+}
+
+/// What an option says about the data.
+fn sentence(name: &str, value: &str) -> String {
+    match (name, value) {
+        ("labels", "none") => "There are no labels.".to_owned(),
+        ("labels", "first" | "last") => format!("The {value} column holds the labels."),
+        ("labels", _) => format!("The column `{value}` holds the labels."),
+        ("header", "true") => "The first row holds the names of the columns.".to_owned(),
+        ("header", _) => "The first row is an example.".to_owned(),
+        ("delimiter", "tab" | "blank") => format!("There is a {value} between the fields."),
+        ("delimiter", _) => format!("There is a `{value}` between the fields."),
+        ("comment", _) => format!("Lines that begin with `{value}` are comments."),
+        ("charset", _) => format!("The text is in the charset {value}."),
+        ("sheet", _) => format!("The table is the sheet `{value}`."),
+        ("decimal", ",") => "A comma stands before the fraction of a number.".to_owned(),
+        ("decimal", _) => "A point stands before the fraction of a number.".to_owned(),
+        ("dates", "dmy") => "The day comes first, as in 31/12/2024.".to_owned(),
+        ("dates", _) => "The month comes first, as in 12/31/2024.".to_owned(),
+        ("missing", "drop") => "Rows with a missing cell are left out.".to_owned(),
+        ("missing", _) => "A missing cell is a value of its own.".to_owned(),
+        ("missing_values", _) => format!("These texts mean a missing cell: {value}."),
+        ("numbers", _) => {
+            "Each number becomes bits that tell which thresholds it reaches; a missing cell has a bit of its own."
+                .to_owned()
+        }
+        ("kinds", _) => format!("These columns have these kinds: {value}."),
+        ("ignore", _) => format!("These columns are left out: {value}."),
+        ("unknown", _) => "Values that the model does not know are read as 0.".to_owned(),
+        ("vocabulary", _) => "Each word of the table becomes a feature of its own.".to_owned(),
+        ("positive", _) => format!("The label `{value}` stands against all others."),
+        ("label_threshold", _) => {
+            format!("Labels from {value} on are one class, and those below it the other.")
+        }
+        ("first_index", _) => format!("The first feature has the index {value}."),
+        _ => format!("{name} is {value}."),
+    }
+}

@@ -270,22 +270,18 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
 /// The repairs of a problem as arguments of the command, a line each, behind a heading for each error.
 fn repairs(problem: &Value) -> String {
     let errors = problem["errors"].as_array().map_or(&[][..], Vec::as_slice);
-    let is_alone = errors.len() == 1;
+    let told = problem["detail"].as_str().unwrap_or("");
     let mut lines = String::new();
     for error in errors {
         let repairs = error["repairs"].as_array().map_or(&[][..], Vec::as_slice);
         if repairs.is_empty() {
             continue;
         }
-        match is_alone {
-            true => lines += "\nOne of these mends it:",
-            false => {
-                lines += &format!(
-                    "\n{} One of these mends it:",
-                    error["detail"].as_str().unwrap_or("")
-                )
-            }
-        }
+        let detail = error["detail"].as_str().unwrap_or("");
+        lines += &match told.ends_with(detail) {
+            true => "\nOne of these mends it:".to_owned(),
+            false => format!("\nAlso: {detail} One of these mends it:"),
+        };
         for repair in repairs {
             let query = repair["query"].as_str().unwrap_or("");
             let pairs = form_urlencoded::parse(query.as_bytes());

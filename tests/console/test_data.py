@@ -130,8 +130,7 @@ def test_clicks_change_how_a_file_is_read(page, service, see):
     expect(page.get_by_label("Value that means +1")).to_contain_text("automatic: 3 classes")
     page.get_by_label("Value that means +1").select_option("sick")
     expect(page.get_by_text("40 (66.7 %)")).to_be_visible()
-    page.get_by_label("Use of the column id").select_option("ignored")
-    expect(page.get_by_text("the request ignores the column")).to_be_visible()
+    expect(page.get_by_text("the column counts the rows")).to_be_visible()
     page.get_by_label("Numbers").select_option("thermometer")
     page.get_by_label("Thresholds per column").fill("3")
     ages = page.get_by_role("region", name="Columns of the file").get_by_role("row").filter(has_text="age")
@@ -154,16 +153,40 @@ def test_a_refusal_leads_to_its_control(page):
     refusal = page.get_by_role("alert")
     expect(refusal).to_contain_text("Name the label column, as in Label column: “ill”")
     expect(refusal).not_to_contain_text("labels=")
-    refusal.get_by_role("button", name="Go to “Label column”").click()
-    expect(page.get_by_label("Label column")).to_be_focused()
-    page.keyboard.type("ill")
+    page.get_by_label("Label column").select_option("ill")
     expect(refusal).to_have_count(0)
-    page.get_by_label("Value that means +1").select_option("sick")
+    page.goto("/#/data/new?unknown=zero&labels=ill")
+    page.reload()
+    bring(page, "patients.csv", PATIENTS)
+    expect(refusal).to_contain_text("is only for a table with a given Encoding of")
+    refusal.get_by_role("button", name="Go to “Encoding of”").click()
+    expect(page.get_by_label("Encoding of")).to_be_focused()
+
+
+def test_a_click_mends_each_fault_of_a_file(page, service, see):
+    rows = [f"{'n.d.' if row == 7 else row * 3}0,\"{row},5\",{'ab'[row % 2]}" for row in range(40)]
+    page.goto("/#/data/new")
+    bring(page, "prices.csv", "\n".join(["size,price,kind", *rows]))
+    refusal = page.get_by_role("alert")
+    expect(refusal).to_contain_text("4 things stand in the way.")
+    see("file-repairs")
+    refusal.get_by_role("button", name="The column `kind` holds the labels").click()
+    expect(refusal).to_contain_text("3 things stand in the way.")
+    expect(page).to_have_url(re.compile("labels=kind"))
+    refusal.get_by_role("button", name="Take the first choice of each").click()
     expect(refusal).to_have_count(0)
-    page.get_by_label("Missing cells").select_option("refuse")
-    expect(refusal).to_contain_text("Missing cells: “drop” leaves such rows out; Use of the column odor: “ignored” leaves the column out.")
-    refusal.get_by_role("button", name="Go to “Use of the column”").click()
-    expect(page.get_by_label("Use of the column id")).to_be_focused()
+    page.get_by_role("button", name="Store 39").click()
+    assert stored(page, service)["examples"] == 39
+
+
+def test_advice_leaves_out_a_column_that_names_the_rows(page):
+    rows = [f"name-{row},{'uv'[row % 2]},{row % 2}" for row in range(40)]
+    page.goto("/#/data/new")
+    bring(page, "names.csv", "\n".join(["who,kind,label", *rows]))
+    expect(page.get_by_text("so it seems to name the rows")).to_be_visible()
+    page.get_by_role("button", name="These columns are left out: who").click()
+    expect(page.get_by_text("so it seems to name the rows")).to_have_count(0)
+    expect(page.get_by_text("the request ignores the column")).to_be_visible()
 
 
 @pytest.mark.faults

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::records::task::JobSpec;
+use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::{Job, JobError, JobTree};
 use crate::storage::{Blobs, Claim, JobEnd, Requeue, StoreError};
 
@@ -151,8 +151,20 @@ impl Worker {
             JobTree::Parent { .. } => self.queue.subjobs(job.id).await?,
             JobTree::Single | JobTree::Subjob { .. } => Vec::new(),
         };
+        let import = match (&spec.task, &spec.data.source) {
+            (TaskSpec::Import(import), Some(version)) => {
+                let name = job.name.as_deref();
+                let inputs = self.imports.inputs(&job.owner, name, import, version);
+                Some(inputs.await.map_err(|error| match error.into_job_error() {
+                    Ok(error) => Unprepared::Failed(error),
+                    Err(error) => error.into(),
+                })?)
+            }
+            _ => None,
+        };
         // In the blocking pool, because some checks read all examples.
         let inputs = Inputs {
+            import,
             sample: stored.clone().map(JobSample::Stored),
             model,
             subjobs,

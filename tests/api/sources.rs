@@ -25,7 +25,7 @@ async fn rig() -> (SourceServer, Service) {
 async fn with(server: &SourceServer, further: &[&str]) -> Service {
     let settings = server.settings("s3://lake/in/");
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-    let settings = [&settings, &["--workers", "2"], further].concat();
+    let settings = [settings.as_slice(), &["--workers", "2"], further].concat();
     Service::with(&settings).await
 }
 
@@ -102,7 +102,8 @@ async fn source_becomes_the_dataset_of_the_same_upload() {
             PARQUET,
         ),
     ] {
-        let uploaded = service.post_as(&format!("/v1/datasets?{query}"), media_type, body.to_vec());
+        let upload = format!("/v1/datasets?{query}");
+        let uploaded = service.post_as(&upload, media_type, body.to_vec());
         let uploaded = uploaded.await.expect(201).json();
         let bytes = match key {
             "t.parquet" => PARQUET.len() as u64,

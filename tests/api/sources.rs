@@ -483,7 +483,7 @@ async fn import_counts_against_the_quota() {
     let job = imported(&service, query, &source("in/small.csv")).await;
     assert_eq!(job["status"], "succeeded", "{job}");
     let limits = service.get("/v1/limits").await.json();
-    let used = limits["usage"]["stored_bytes"].as_u64();
+    let used = limits["own"]["stored_bytes"]["used"].as_u64();
     assert_eq!(used, job["result"]["bytes"].as_u64(), "{limits}");
     let job = imported(&service, query, &source("in/large.csv")).await;
     assert_eq!(

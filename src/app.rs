@@ -87,13 +87,13 @@ impl Service {
         let memory = memory(settings, &Machine::default())?;
         let ids = Arc::new(ids()?);
         let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
+        let sources = open_sources(settings, &blob_place)?;
         let (store, blobs, data_dir) = open_stores(settings, &blob_place, &ids).await?;
         let is_open = matches!(
             store.find_api_key(None).await.map_err(StartError::Keys)?,
             KeyLookup::NoKeys
         );
         let origins = origins(settings, is_open)?;
-        let sources = open_sources(settings, &blob_place)?;
         let imports = sources.map(|sources| import_config(settings, sources, data_dir.scratch()));
         let quotas = *store.quotas();
         let jobs = Jobs::new(

@@ -463,7 +463,7 @@ pub struct S3Settings {
     pub aws_access_key_id: Option<SecretString>,
     /// S3 secret access key.
     ///
-    /// Set it when the blobs are in a bucket.
+    /// Set it when the blobs or sources are in a bucket.
     #[arg(
         long,
         env = "AWS_SECRET_ACCESS_KEY",

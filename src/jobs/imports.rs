@@ -74,7 +74,8 @@ pub enum ImportRefusal {
     Format(String),
     /// Nothing tells the format.
     #[error(
-        "neither the Content-Type of the object nor the extension of its key tells the format; set `format` to one of {0}"
+        "neither the Content-Type of the object nor the extension of its key tells the format; set `format` to one of \
+         {0}"
     )]
     NoFormat(String),
     #[error("the Content-Encoding of the object is not supported; the codings are gzip and zstd")]

@@ -1,5 +1,5 @@
-//! Objects of buckets as an operator meets them: settings that the start refuses, the command `import`, and a table that
-//! is larger than the memory of the process.
+//! Objects of buckets as an operator meets them: settings that the start refuses, the command `import`, and a table
+//! that is larger than the memory of the process.
 
 use std::fs::File;
 use std::path::Path;
@@ -75,11 +75,9 @@ async fn import_within(groups: usize, limit: u64, kill_from: Option<u64>) {
     if let Some(byte) = kill_from {
         server.hold_from(byte);
     }
-    let answer = service
-        .client()
-        .post("/v1/datasets/import?labels=label", &body, None);
+    let path = "/v1/datasets/import?labels=label";
+    let answer = service.client().post(path, &body, None).await;
     let job = answer
-        .await
         .unwrap()
         .expect(202)
         .header("location")
@@ -118,8 +116,8 @@ async fn import_within(groups: usize, limit: u64, kill_from: Option<u64>) {
     if let (Some(idle), Some(peak)) = (idle, memory_peak(service.pid())) {
         let grown = peak - idle;
         println!(
-            "{bytes} bytes of Parquet in {seconds:.1} s, {:.0} MB/s; memory {peak} bytes at the peak, {grown} beyond the \
-             idle process, limit {limit}; {} figures of progress; {} bytes stored",
+            "{bytes} bytes of Parquet in {seconds:.1} s, {:.0} MB/s; memory {peak} bytes at the peak, {grown} beyond \
+             the idle process, limit {limit}; {} figures of progress; {} bytes stored",
             bytes as f64 / 1e6 / seconds,
             seen.len(),
             result["bytes"]

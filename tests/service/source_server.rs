@@ -1,5 +1,5 @@
-//! An S3 server for objects that become datasets: with lengths, versions, ranges, conditions, redirects, and a gate that
-//! holds back parts of objects.
+//! An S3 server for objects that become datasets: with lengths, versions, ranges, conditions, redirects, and a gate
+//! that holds back parts of objects.
 
 use std::collections::HashMap;
 use std::fs::File;

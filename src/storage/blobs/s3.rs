@@ -109,6 +109,7 @@ impl S3 {
     /// The name of the wrong setting, without its value.
     pub(super) fn new(bucket: Bucket, access: &S3Access) -> Result<Self, String> {
         let endpoint = access.endpoint()?;
+        let builder = builder(&bucket.name, access, endpoint.as_ref())?;
         let options = client_options(endpoint.as_ref());
         let failed = |error: object_store::Error| told(&error.to_string());
         let client = ReqwestConnector::default().connect(&options);
@@ -116,7 +117,6 @@ impl S3 {
         if let Some(url) = &endpoint {
             address = url.as_str().to_owned();
         }
-        let builder = builder(&bucket.name, access, endpoint.as_ref())?;
         let store = builder.with_client_options(options).build();
         Ok(Self {
             store: store.map_err(failed)?,
@@ -228,7 +228,7 @@ fn client_options(endpoint: Option<&Url>) -> ClientOptions {
         .with_allow_http(is_http(endpoint))
 }
 
-/// A client of a bucket without its HTTP client.
+/// A client of a bucket without its HTTP client. Also provides the cryptography of HTTP clients, so call it first.
 fn builder(
     bucket: &str,
     access: &S3Access,

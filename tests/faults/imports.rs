@@ -1,5 +1,5 @@
-//! A process dies while it stores an object of a bucket as a dataset: the next one begins again with the same version of
-//! the object, and nothing of the first attempt remains.
+//! A process dies while it stores an object of a bucket as a dataset: the next one begins again with the same version
+//! of the object, and nothing of the first attempt remains.
 
 use std::path::Path;
 

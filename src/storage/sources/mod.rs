@@ -4,8 +4,10 @@
 //! prefixes is asked for, and no redirect is followed. What an object contains is not known here.
 //!
 //! - [`url`] decides which addresses are allowed.
+//! - [`object`] is one version of an object.
 //! - [`reader`] reads an object in order, in parts of one version.
 
+pub mod object;
 pub mod reader;
 pub mod url;
 
@@ -14,11 +16,12 @@ use std::collections::HashMap;
 use object_store::aws::AmazonS3;
 use object_store::{Attribute, GetOptions, ObjectStore, path};
 
+use self::object::source_error;
 use self::url::{SourcePrefix, SourceUrl};
 use super::blobs::S3Access;
-use super::blobs::s3::{source_store, store_error, with_cause};
-use super::error::StoreError;
+use super::blobs::s3::source_store;
 
+pub use self::object::{SourceError, SourceObject};
 pub use self::reader::SourceReader;
 pub use self::url::SourcesSetting;
 
@@ -40,38 +43,6 @@ pub struct ObjectFacts {
     pub media_type: Option<String>,
     /// The Content-Encoding, if the object has one.
     pub content_encoding: Option<String>,
-}
-
-/// An object of a certain version, not read yet.
-#[derive(Clone, Debug)]
-pub struct SourceObject {
-    store: AmazonS3,
-    path: path::Path,
-    pub bytes: u64,
-    etag: String,
-}
-
-/// The reason why a source cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The address is wrong or not allowed.
-    #[error("{0}")]
-    Address(String),
-    #[error("there is no such object")]
-    Missing,
-    #[error("the object has changed since the request; send the request again")]
-    Changed,
-    #[error("the object store answers with a redirect, which is not followed")]
-    Redirected,
-    #[error(
-        "the object store states no ETag for the object, so that a change while it is read could not be noticed"
-    )]
-    NoVersion,
-    #[error("the credentials of the service may not read the object")]
-    Denied,
-    /// The store does not answer now.
-    #[error("{0}")]
-    Store(StoreError),
 }
 
 impl Sources {
@@ -145,24 +116,5 @@ impl Sources {
         let store = store.expect("every prefix has a client");
         let wrong = |error: path::Error| SourceError::Address(error.to_string());
         Ok((store, path::Path::parse(&url.key).map_err(wrong)?))
-    }
-}
-
-/// Converts an error of the library.
-fn source_error(error: object_store::Error) -> SourceError {
-    use object_store::Error::{NotFound, PermissionDenied, Precondition, Unauthenticated};
-    match error {
-        NotFound { .. } => SourceError::Missing,
-        Precondition { .. } => SourceError::Changed,
-        PermissionDenied { .. } | Unauthenticated { .. } => SourceError::Denied,
-        error => {
-            let text = with_cause(&error);
-            let is_redirect =
-                text.contains("status code: 30") || text.contains("Received redirect");
-            match is_redirect {
-                true => SourceError::Redirected,
-                false => SourceError::Store(store_error(error)),
-            }
-        }
     }
 }

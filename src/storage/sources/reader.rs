@@ -4,7 +4,6 @@
 //! copy of each while it arrives.
 
 use std::io::{self, Read};
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,11 +11,10 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_core::memory;
-use object_store::{GetOptions, ObjectStore};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{SourceError, SourceObject, source_error};
+use super::object::{SourceError, SourceObject};
 use crate::storage::error::StoreError;
 
 /// Bytes per request.
@@ -148,33 +146,5 @@ impl Read for SourceReader {
 impl Drop for SourceReader {
     fn drop(&mut self) {
         memory::foreign(|| drop(std::mem::take(&mut self.part)));
-    }
-}
-
-impl SourceObject {
-    /// Fetches a part of this version of the object.
-    async fn part(&self, range: Range<u64>) -> Result<Bytes, SourceError> {
-        let options = GetOptions {
-            if_match: Some(self.etag.clone()),
-            range: Some(range.clone().into()),
-            ..GetOptions::default()
-        };
-        let found = self.store.get_opts(&self.path, options).await;
-        let found = found.map_err(source_error)?;
-        // A store that knows no conditions answers with any version.
-        if found
-            .meta
-            .e_tag
-            .as_ref()
-            .is_some_and(|etag| *etag != self.etag)
-        {
-            return Err(SourceError::Changed);
-        }
-        let part = found.bytes().await.map_err(source_error)?;
-        if part.len() as u64 == range.end - range.start {
-            return Ok(part);
-        }
-        let told = format!("{} bytes arrived for the range {range:?}", part.len());
-        Err(SourceError::Store(StoreError::unavailable(told)))
     }
 }

@@ -24,17 +24,24 @@ pub enum SourceError {
     /// The address is wrong or not allowed.
     #[error("{0}")]
     Address(String),
-    #[error("there is no such object")]
+    #[error("there is no such object; check the bucket and the key in `source`")]
     Missing,
     #[error("the object has changed since the request; send the request again")]
     Changed,
-    #[error("the object store answers with a redirect, which is not followed")]
+    #[error(
+        "the object store answers with a redirect, which is not followed; the operator can check --aws-endpoint-url \
+         and --aws-region"
+    )]
     Redirected,
     #[error(
-        "the object store states no ETag for the object, so that a change while it is read could not be noticed"
+        "the object store states no ETag for the object, so that a change while it is read could not be noticed; \
+         upload the object instead, with POST /v1/datasets"
     )]
     NoVersion,
-    #[error("the credentials of the service may not read the object")]
+    #[error(
+        "the credentials of the service may not read the object; the operator can allow s3:GetObject below the \
+         prefixes of --sources"
+    )]
     Denied,
     /// The store does not answer now.
     #[error("{0}")]

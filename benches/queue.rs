@@ -234,6 +234,7 @@ async fn finish(store: &Store, claim: &Claim) {
         finished_at: now(),
         progress: Progress::default(),
         model: None,
+        dataset: None,
         trace: None,
         spent: Spent::default(),
     };

@@ -34,18 +34,18 @@ use crate::http::{
     self, App, AppState, Authenticator, InFlight, Origins, Permits, RuntimeWatch, ServeLimits,
     StallLimits,
 };
-use crate::jobs::{Jobs, JobsConfig};
+use crate::jobs::{ImportConfig, Jobs, JobsConfig};
 use crate::memory::{self, Machine};
 use crate::records::Role;
 use crate::records::schedule::SECONDS_DEFAULT;
 use crate::storage::backup::{self, Backup, BackupError};
-use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup};
+use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup, ScratchDir, Sources};
 
 pub use api_keys::{create_key, keys, revoke_key};
 pub use check::check;
 pub use operations::Operations;
 use start_error::StartError;
-use stores::{open_beside, open_stores};
+use stores::{open_beside, open_sources, open_stores};
 use system::ids;
 
 /// Time limit for the return of running jobs to the queue at shutdown.
@@ -87,12 +87,14 @@ impl Service {
         let memory = memory(settings, &Machine::default())?;
         let ids = Arc::new(ids()?);
         let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
+        let sources = open_sources(settings, &blob_place)?;
         let (store, blobs, data_dir) = open_stores(settings, &blob_place, &ids).await?;
         let is_open = matches!(
             store.find_api_key(None).await.map_err(StartError::Keys)?,
             KeyLookup::NoKeys
         );
         let origins = origins(settings, is_open)?;
+        let imports = sources.map(|sources| import_config(settings, sources, data_dir.scratch()));
         let quotas = *store.quotas();
         let jobs = Jobs::new(
             store,
@@ -100,6 +102,7 @@ impl Service {
             ids,
             JobsConfig {
                 memory: memory.clone(),
+                imports,
                 ..jobs_config(settings)
             },
             callbacks(settings),
@@ -300,6 +303,18 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         retention_days: settings.retention_days,
         checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),
         ..JobsConfig::default()
+    }
+}
+
+fn import_config(settings: &Settings, sources: Sources, scratch: ScratchDir) -> ImportConfig {
+    let limits = &settings.limits;
+    ImportConfig {
+        sources: Arc::new(sources),
+        json_limits: limits.of_json(),
+        limits: limits.of_sources(),
+        memory_bytes_max: limits.upload_memory_bytes_max,
+        stored_ratio_max: limits.stored_ratio_max,
+        scratch,
     }
 }
 

@@ -25,11 +25,13 @@ use crate::http::limits::{COUNT_MAX, Limits};
 use crate::jobs::JobsConfig;
 use crate::records::schedule::Weight;
 use crate::records::{ApiKeyId, Role};
-use crate::storage::{BlobUrl, DatabaseLocation, DatabaseUrl, S3Access, SecretString};
+use crate::storage::{
+    BlobUrl, DatabaseLocation, DatabaseUrl, S3Access, SecretString, SourcesSetting,
+};
 
 pub use learning::{
-    CompareCommand, ExplainCommand, Input, LearnersCommand, LearningCommand, ModelCommand, Place,
-    TheoryCommand, TrainCommand, known_format,
+    CompareCommand, ExplainCommand, ImportCommand, Input, LearnersCommand, LearningCommand,
+    ModelCommand, Place, TheoryCommand, TrainCommand, known_format,
 };
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
@@ -283,6 +285,19 @@ pub struct Settings {
     /// The access to an object store.
     #[command(flatten)]
     pub s3: S3Settings,
+    /// Prefixes of buckets, such as `s3://bucket/prefix/`, whose objects clients may store as datasets. A prefix covers
+    /// whole segments of keys. The service reads them with its own access to the object store, for every client.
+    /// Without prefixes nothing is fetched.
+    ///
+    /// Set it when tables lie in a bucket.
+    #[arg(
+        long,
+        env = "HALFSPACE_SOURCES",
+        value_delimiter = ',',
+        hide_env_values = true,
+        global = true
+    )]
+    pub sources: Vec<SourcesSetting>,
     /// Seconds to wait at the start for a database and an object store that do not answer yet. `migrate` and `keys`
     /// wait for the database too.
     ///
@@ -426,7 +441,7 @@ pub struct Settings {
         global = true, value_parser = clap::value_parser!(u64).range(1..=COUNT_MAX))]
     pub resident_bytes_max: u64,
     /// Disk space for blobs that are cached from an object store, in bytes. It must be larger than the largest blob,
-    /// which has 33/32 of `--body-bytes-max` or of `--state-bytes-max`.
+    /// which has 33/32 of `--body-bytes-max` or of `--state-bytes-max`, and with `--sources` of `--source-bytes-max`.
     ///
     /// Set it lower when the disk below `--data-dir` is small, and higher when the cache often misses or blobs are
     /// larger.
@@ -443,12 +458,12 @@ pub struct Settings {
 pub struct S3Settings {
     /// S3 access key ID.
     ///
-    /// Set it when the blobs are in a bucket.
+    /// Set it when the blobs or sources are in a bucket.
     #[arg(long, env = "AWS_ACCESS_KEY_ID", hide_env_values = true, global = true)]
     pub aws_access_key_id: Option<SecretString>,
     /// S3 secret access key.
     ///
-    /// Set it when the blobs are in a bucket.
+    /// Set it when the blobs or sources are in a bucket.
     #[arg(
         long,
         env = "AWS_SECRET_ACCESS_KEY",

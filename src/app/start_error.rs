@@ -27,17 +27,22 @@ pub enum StartError {
     /// The setting is not a place for blobs, or the access to the place is incomplete.
     #[error("--blob-url: {0}")]
     BlobUrl(String),
+    /// A prefix is not one of a bucket, or the access to the buckets is incomplete.
+    #[error("--sources: {0}")]
+    Sources(String),
     /// The place of the blobs cannot be used.
     #[error("--blob-url {shown}: {source}")]
     Blobs { shown: String, source: OpeningError },
     /// The cache is smaller than the largest blob, which could then be stored but not read.
     #[error(
         "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob, because \
-         --body-bytes-max and --state-bytes-max allow {blob_bytes_max} bytes"
+         {named} allow {blob_bytes_max} bytes"
     )]
     BlobCache {
         cache_bytes_max: u64,
         blob_bytes_max: u64,
+        /// The settings that allow such blobs.
+        named: &'static str,
     },
     /// The address of the service cannot be bound.
     #[error("--listen {address}: {source}")]

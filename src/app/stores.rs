@@ -11,7 +11,7 @@ use crate::records::{Owner, Role};
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
 use crate::storage::{
-    BlobLocation, Blobs, DataDir, DatabaseLocation, Store, StoreError, postgres, sqlite,
+    BlobLocation, Blobs, DataDir, DatabaseLocation, Sources, Store, StoreError, postgres, sqlite,
 };
 
 use super::start_error::StartError;
@@ -177,13 +177,19 @@ fn open_blobs(
     };
     tracing::info!(%bucket, "blobs are kept in an object store");
     let limits = &settings.limits;
-    let blob_bytes_max = limits.body_bytes_max.max(limits.state_bytes_max);
+    let mut blob_bytes_max = limits.body_bytes_max.max(limits.state_bytes_max);
+    let mut named = "--body-bytes-max and --state-bytes-max";
+    if !settings.sources.is_empty() && limits.source_bytes_max > blob_bytes_max {
+        blob_bytes_max = limits.source_bytes_max;
+        named = "--sources and --source-bytes-max";
+    }
     let cache_bytes_max = settings.blob_cache_bytes_max;
     // The header and the checksums of a blob take at most one thirty-second of its size.
     if cache_bytes_max <= blob_bytes_max.saturating_add(blob_bytes_max / 32) {
         return Err(StartError::BlobCache {
             cache_bytes_max,
             blob_bytes_max,
+            named,
         });
     }
     let (access, scratch) = (settings.s3_access(), data_dir.scratch());
@@ -194,6 +200,34 @@ fn open_blobs(
     }
     let opened = Blobs::bucket(bucket, &access, scratch, cache_bytes_max);
     opened.map_err(StartError::BlobUrl)
+}
+
+/// Prepares the access to the buckets from which datasets may come. `None` if there are none.
+pub(super) fn open_sources(
+    settings: &Settings,
+    place: &BlobLocation,
+) -> Result<Option<Sources>, StartError> {
+    if settings.sources.is_empty() {
+        return Ok(None);
+    }
+    let access = settings.s3_access();
+    let sources = Sources::new(&settings.sources, &access).map_err(StartError::Sources)?;
+    if let BlobLocation::Bucket(bucket) = place
+        && let Some(prefix) = sources.prefixes().iter().find(|own| own.overlaps(bucket))
+    {
+        return Err(StartError::Sources(format!(
+            "{prefix} reaches the blobs of --blob-url, which hold the data of all keys; name another prefix"
+        )));
+    }
+    let prefixes = sources.prefixes().iter().map(ToString::to_string);
+    let prefixes = prefixes.collect::<Vec<_>>().join(", ");
+    tracing::info!(%prefixes, "datasets may come from buckets");
+    if access.is_unencrypted() {
+        tracing::warn!(
+            "AWS_ENDPOINT_URL is http:// on another machine, so sources pass the network unencrypted"
+        );
+    }
+    Ok(Some(sources))
 }
 
 /// Checks that the place of the blobs is usable and belongs to this database.

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::app::terminal::{Shown, on_one_line};
 use crate::config::{
-    CompareCommand, ExplainCommand, Input, LearnersCommand, LearningCommand, ModelCommand, Place,
-    Settings, TheoryCommand, TrainCommand, known_format,
+    CompareCommand, ExplainCommand, ImportCommand, Input, LearnersCommand, LearningCommand,
+    ModelCommand, Place, Settings, TheoryCommand, TrainCommand, known_format,
 };
 
 use super::connection::{Connection, Content};
@@ -43,6 +43,7 @@ pub async fn run(command: &LearningCommand, settings: &Settings) -> Result<ExitC
             LearningCommand::Evaluate(command) => evaluate(&connection, command, is_json).await,
             LearningCommand::Compare(command) => compare(&connection, command, is_json).await,
             LearningCommand::Explain(command) => explain(&connection, command, is_json).await,
+            LearningCommand::Import(command) => import(&connection, command, is_json).await,
             LearningCommand::Learners(command) => learners(&connection, command, is_json).await,
             LearningCommand::Theory(command) => theory(&connection, command, is_json).await,
         }
@@ -217,6 +218,36 @@ async fn explain(
     });
     let explanation = explanation.await?;
     print(&explanation.json()?, is_json, tables::explanation)
+}
+
+/// Stores an object of a bucket as a dataset. A store inside this process would vanish with it.
+async fn import(
+    connection: &Connection,
+    command: &ImportCommand,
+    is_json: bool,
+) -> Result<(), Failure> {
+    if connection.server().is_none() {
+        let detail = "import needs --server: the dataset stays in the store of a running service";
+        return Err(Failure::usage(detail.to_owned()));
+    }
+    let path = Query::of(&command.parameters).after("/v1/datasets/import");
+    let mut request = json!({"source": command.source});
+    for (member, value) in [
+        (
+            "format",
+            command.format.map(|format| json!(format.media_type())),
+        ),
+        ("name", command.name.as_ref().map(|name| json!(name))),
+    ] {
+        if let Some(value) = value {
+            request[member] = value;
+        }
+    }
+    let job = connection
+        .send(Method::POST, &path, Content::Json(&request), JSON)
+        .await?;
+    let job = finished(connection, job.json()?).await?;
+    print(&job, is_json, |job| tables::members(&job["result"]))
 }
 
 async fn learners(
@@ -436,6 +467,7 @@ impl LearningCommand {
             Self::Predict(command) | Self::Evaluate(command) => &command.place,
             Self::Compare(command) => &command.place,
             Self::Explain(command) => &command.place,
+            Self::Import(command) => &command.place,
             Self::Learners(command) => &command.place,
             Self::Theory(command) => &command.place,
         }

@@ -337,6 +337,12 @@ pub fn progress(job: &Value) -> String {
             parts.push(format!("{} {name}", progress[name]));
         }
     }
+    if let (Some(bytes), Some(total)) =
+        (progress["bytes"].as_u64(), progress["bytes_total"].as_u64())
+    {
+        parts.truncate(1);
+        parts.push(format!("{bytes} of {total} bytes"));
+    }
     if progress["fraction"].is_number() {
         parts.push(percent(&progress["fraction"]));
     }

@@ -1,4 +1,4 @@
-//! The command line of the learning commands: train, predict, evaluate, compare, explain, learners and theory.
+//! The command line of the learning commands: train, predict, evaluate, compare, explain, import, learners and theory.
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ pub enum LearningCommand {
     Compare(CompareCommand),
     /// Explains a model: the terms with the largest weights.
     Explain(ExplainCommand),
+    /// Stores an object of a bucket as a dataset of a running service.
+    Import(ImportCommand),
     /// Lists the learners, or describes one of them.
     Learners(LearnersCommand),
     /// Computes a formula of the theory.
@@ -103,6 +105,25 @@ pub struct ExplainCommand {
     /// The class to explain, if the model has a hypothesis for each.
     #[arg(long)]
     pub class: Option<String>,
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// An object of a bucket.
+#[derive(Args, Clone, Debug, PartialEq)]
+pub struct ImportCommand {
+    /// The object: `s3://bucket/key`, within a prefix that the service allows with `--sources`.
+    pub source: String,
+    /// Format of the object: a file extension such as `csv`, or a media type. By default the Content-Type of the object
+    /// or the extension of the key determines the format.
+    #[arg(long, value_parser = format)]
+    pub format: Option<Format>,
+    /// Name of the dataset.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Parameter of the table, as in the query of the API. May be repeated.
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = pair)]
+    pub parameters: Vec<(String, String)>,
     #[command(flatten)]
     pub place: Place,
 }

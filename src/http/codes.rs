@@ -144,6 +144,10 @@ codes! {
     WRONG_START "wrong-start" 422 "The training cannot start from the model"
         "The learner must be able to reach the hypothesis of the model with these parameters and \
          data. The detail names the difference."
+    BAD_SOURCE "bad-source" 422 "The source is not permitted or cannot be read"
+        "A source is an object of a bucket, s3://bucket/key, within a prefix that the operator allows with --sources. \
+         Credentials, queries, fragments, percent-encoding and `..` are refused, and no redirect is followed. The \
+         detail names the fault."
     BAD_CALLBACK "bad-callback" 422 "The callback URL is not permitted"
         "A callback is a URL of http or https without user, password and fragment. The service \
          must be permitted to connect to its address, and have a secret to sign callbacks (--callback-secret). The \

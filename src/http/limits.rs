@@ -85,6 +85,17 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = FORMATS.body_bytes_max,
         global = true, value_parser = count())]
     pub body_bytes_max: u64,
+    /// Bytes of an object of a bucket that becomes a dataset, after decompression, and of the examples that are stored
+    /// from it. Objects of JSON have the limit `json_body_bytes_max`.
+    ///
+    /// No connection of a client waits for an import, so it may be larger than a body; a job that reads Parquet or XLSX
+    /// keeps the object on disk meanwhile.
+    ///
+    /// Set it higher when objects are larger than 8 GiB, together with `--blob-cache-bytes-max` if the blobs are in a
+    /// bucket, and lower when the disk below `--data-dir` is small.
+    #[arg(long, env = "HALFSPACE_SOURCE_BYTES_MAX", default_value_t = 8 << 30,
+        global = true, value_parser = count())]
+    pub source_bytes_max: u64,
     /// Bytes of a decompressed JSON body.
     ///
     /// What a JSON body says is held in memory as a whole; for more data, choose a format that is read in parts.
@@ -452,6 +463,17 @@ impl Limits {
         halfspace_formats::ParseLimits {
             state_bytes_max: self.body_bytes_max,
             state_limit_name: "body_bytes_max",
+            ..self.of_lines()
+        }
+    }
+
+    /// The limits for readers of every format except JSON whose examples come from a bucket.
+    pub fn of_sources(&self) -> halfspace_formats::ParseLimits {
+        halfspace_formats::ParseLimits {
+            body_bytes_max: self.source_bytes_max,
+            body_limit_name: "source_bytes_max",
+            state_bytes_max: self.source_bytes_max,
+            state_limit_name: "source_bytes_max",
             ..self.of_lines()
         }
     }

@@ -1,7 +1,7 @@
 //! How jobs without a result end, and their errors.
 
 use crate::records::{Job, JobError, Status, Timestamp};
-use crate::storage::{JobEnd, Spent};
+use crate::storage::{JobEnd, OverQuota, Spent};
 
 use super::datasets::stored::ReadError;
 
@@ -15,6 +15,7 @@ pub(crate) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
         progress: job.progress,
         spent: Spent::default(),
         model: None,
+        dataset: None,
         trace: None,
     }
 }
@@ -41,6 +42,14 @@ pub(crate) fn no_memory() -> JobError {
                  retry when fewer jobs run, send fewer examples, or set a larger \
                  --memory-bytes-max"
             .to_owned(),
+    }
+}
+
+/// The error of a job whose dataset exceeds a quota.
+pub(crate) fn over_quota(over: &OverQuota) -> JobError {
+    JobError {
+        code: "quota-full".to_owned(),
+        detail: over.to_string(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! The settings of the jobs of a process, with the defaults that `config.rs` shows to operators.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use halfspace_core::learners::engine::shared_work::WORDS_MIN;
 use halfspace_core::memory::MemoryBudget;
+use halfspace_formats::ParseLimits;
 
 use crate::records::Role;
 use crate::records::schedule::{ANSWER_SECONDS_DEFAULT, SECONDS_DEFAULT, SLICE_SECONDS_MIN};
+use crate::storage::{ScratchDir, Sources};
 
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
@@ -41,6 +44,23 @@ pub struct JobsConfig {
     pub passed_over_max: Duration,
     /// Words of work from which free workers help a running job.
     pub helped_words_min: u64,
+    /// How objects of buckets become datasets. `None` if the operator allows none.
+    pub imports: Option<ImportConfig>,
+}
+
+/// How objects of buckets become datasets.
+#[derive(Clone, Debug)]
+pub struct ImportConfig {
+    pub sources: Arc<Sources>,
+    /// The limits for readers of JSON.
+    pub json_limits: ParseLimits,
+    /// The limits for readers of every other format.
+    pub limits: ParseLimits,
+    /// Bytes of memory for the examples; further ones go to disk.
+    pub memory_bytes_max: u64,
+    /// Stored bytes per byte of the object.
+    pub stored_ratio_max: u64,
+    pub scratch: ScratchDir,
 }
 
 impl Default for JobsConfig {
@@ -62,6 +82,7 @@ impl Default for JobsConfig {
             memory: MemoryBudget::unlimited(),
             passed_over_max: Duration::from_secs(5),
             helped_words_min: WORDS_MIN,
+            imports: None,
         }
     }
 }

@@ -17,6 +17,7 @@ use super::datasets::Datasets;
 use super::deliveries::CallbackDelivery;
 use super::hub::Hub;
 use super::ids::Ids;
+use super::imports::Imports;
 use super::models::Models;
 use super::processes::Processes;
 use super::queue::Queue;
@@ -43,6 +44,7 @@ pub struct Jobs {
     pub sessions: Arc<Sessions>,
     pub datasets: Arc<Datasets>,
     pub models: Arc<Models>,
+    pub imports: Arc<Imports>,
     pub sweep: Arc<Sweep>,
     pub(super) hub: Arc<Hub>,
     tasks: TaskTracker,
@@ -65,7 +67,17 @@ impl Jobs {
         let models = Arc::new(Models::new(&store, &ids));
         let queue = Arc::new(Queue::new(&store, &ids, &hub, &datasets, &stopping));
         let (name, settings) = (processes.id.clone(), config.clone());
-        let worker = Worker::new(&queue, &datasets, &models, name, settings, tasks.clone());
+        let imports = Imports::new(config.imports.clone(), &datasets, &models);
+        let imports = Arc::new(imports);
+        let worker = Worker::new(
+            &queue,
+            &datasets,
+            &models,
+            &imports,
+            name,
+            settings,
+            tasks.clone(),
+        );
         Arc::new(Self {
             worker: Arc::new(worker),
             sessions: Arc::new(Sessions::new(&store, &ids, &config, &stopping)),
@@ -79,6 +91,7 @@ impl Jobs {
             queue,
             datasets,
             models,
+            imports,
             hub,
             tasks,
         })

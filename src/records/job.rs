@@ -257,6 +257,12 @@ pub struct Progress {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub seconds_left: Option<f64>,
+    /// Bytes that an import has read of its object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Bytes of the object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_total: Option<u64>,
 }
 
 impl Progress {
@@ -269,7 +275,22 @@ impl Progress {
             mistakes: counts.mistakes,
             passes: counts.passes,
             fraction: fraction.map(|fraction| fraction.min(1.0)),
-            seconds_left: None,
+            ..Self::default()
+        }
+    }
+
+    /// The progress of an import: its counts are the bytes read of the object and those read again, and it is to read
+    /// `planned` bytes in all.
+    #[must_use]
+    pub fn of_source(counts: &Counts, planned: Option<u64>, bytes_total: u64) -> Self {
+        let read = counts.examples.saturating_add(counts.updates);
+        let fraction = planned.map(|planned| read as f64 / planned.max(1) as f64);
+        Self {
+            // The dataset is still to be stored.
+            fraction: fraction.map(|fraction| fraction.min(0.99)),
+            bytes: Some(counts.examples),
+            bytes_total: Some(bytes_total),
+            ..Self::default()
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod hypothesis;
 mod hypothesis_parts;
 pub mod id;
 pub mod idempotency;
+pub mod import;
 pub mod intervals;
 pub mod job;
 pub mod kernel_document;

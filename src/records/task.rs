@@ -13,6 +13,7 @@ use super::experiment::ExperimentSpec;
 use super::experiment_part::ExperimentPartSpec;
 use super::grid::GridSpec;
 use super::id::ModelId;
+use super::import::{ImportSpec, SourceVersion};
 use super::names::Names;
 use super::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use super::train::{AmongSpec, Seconds, TrainSpec};
@@ -57,6 +58,9 @@ pub struct DataSpec {
     /// The reason why each learner of a comparison cannot learn from the data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfit: Vec<Option<String>>,
+    /// The version of the object that an import reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceVersion>,
 }
 
 impl DataSpec {
@@ -88,6 +92,8 @@ pub enum TaskSpec {
     Grid(GridSpec),
     /// Compare learners on the same splits.
     Compare(CompareSpec),
+    /// Store an object of a bucket as a dataset.
+    Import(ImportSpec),
 }
 
 impl TaskSpec {
@@ -103,6 +109,7 @@ impl TaskSpec {
             Self::ExperimentPart(_) => "experiment_part",
             Self::Grid(_) => "grid",
             Self::Compare(_) => "compare",
+            Self::Import(_) => "import",
         }
     }
 
@@ -117,7 +124,8 @@ impl TaskSpec {
             | Self::Experiment(_)
             | Self::ExperimentPart(_)
             | Self::Grid(_)
-            | Self::Compare(_) => None,
+            | Self::Compare(_)
+            | Self::Import(_) => None,
         }
     }
 
@@ -132,7 +140,8 @@ impl TaskSpec {
             | Self::Experiment(_)
             | Self::ExperimentPart(_)
             | Self::Grid(_)
-            | Self::Compare(_) => None,
+            | Self::Compare(_)
+            | Self::Import(_) => None,
         }
     }
 
@@ -146,6 +155,7 @@ impl TaskSpec {
             Self::Evaluate(spec) => spec.max_seconds,
             Self::Grid(spec) => spec.seconds_max(),
             Self::Compare(spec) => spec.stop.max_seconds,
+            Self::Import(spec) => spec.max_seconds,
             Self::Experiment(_) | Self::ExperimentPart(_) => None,
         };
         seconds.map(Seconds::get)

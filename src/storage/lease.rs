@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::records::{Job, JobError, JobId, Model, Progress, Status, Timestamp};
+use crate::records::{Dataset, Job, JobError, JobId, Model, Progress, Status, Timestamp};
 
 /// A worker process. Its name is drawn at random at each start and never reused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -137,6 +137,8 @@ pub struct JobEnd {
     pub spent: Spent,
     /// The model, which the same transaction stores and the job names.
     pub model: Option<Model>,
+    /// The dataset of an import, which the same transaction stores after its blob.
+    pub dataset: Option<Dataset>,
     /// The mistake curve, in a form that storage does not know.
     pub trace: Option<Vec<u8>>,
 }

@@ -12,6 +12,7 @@
 //! - [`backup`] copies an embedded store while the server uses it.
 //! - `reserve` keeps disk space free for cancels and deletions beside an embedded database.
 //! - [`blobs`] stores the examples of datasets and jobs, which are too large for rows.
+//! - [`sources`] reads objects of others from the buckets that the operator allows.
 //! - [`quota`] defines the limits of owners.
 //! - [`lease`] defines the leases on jobs, [`delivery`] the leases on callbacks, and [`error`] the errors.
 //! - [`terms`] holds the other arguments and outcomes of the store.
@@ -28,11 +29,12 @@ pub mod lease;
 pub mod postgres;
 pub mod quota;
 mod reserve;
+pub mod sources;
 pub mod sql;
 pub mod sqlite;
 pub mod terms;
 
-pub use blobs::url::{BlobLocation, BlobUrl};
+pub use blobs::url::{BlobLocation, BlobUrl, Bucket};
 pub use blobs::{Blob, Blobs, S3Access, SecretString};
 pub use data_dir::{DataDir, ScratchDir};
 pub use database_url::{DatabaseLocation, DatabaseUrl};
@@ -46,6 +48,7 @@ pub use lease::{
 };
 pub use postgres::PostgresUrl;
 pub use quota::{Limit, OverQuota, QuotaStanding, Quotas, Usage};
+pub use sources::{ObjectFacts, Sources, SourcesSetting};
 pub use sql::check::CheckedStore;
 pub use sql::store::Store;
 pub use sql::stored::{Checked, StoredTable};

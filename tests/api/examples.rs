@@ -7,7 +7,7 @@ use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::{Map, Value, json};
 
 use crate::service::contract::{DOCUMENT, assert_valid};
-use crate::service::{Answer, Service, long_job, request};
+use crate::service::{Answer, Object, Service, SourceServer, long_job, request};
 
 /// The end of each id in the examples. The prefix tells the kind of thing.
 const EXAMPLE_ID: &str = "0198c1a5e0f77b3c9d2e4f5061728394";
@@ -235,9 +235,15 @@ async fn assert_succeeds(service: &Service, answer: &Answer) {
 async fn openapi_examples_are_all_answered_with_success() {
     let mut sent = 0;
     let mut failed = Vec::new();
+    let lake = SourceServer::start().await;
+    let table = Object::bytes("a,b,c,y\n1,1,0,1\n1,0,1,1\n0,0,1,0\n0,1,0,0\n");
+    lake.put("lake/tables/majority.csv", table);
+    let settings = lake.settings("s3://lake/tables/");
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let settings = [settings.as_slice(), &["--workers", "2"]].concat();
     for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
-            let service = Service::start().await;
+            let service = Service::with(&settings).await;
             for example in requests(operation) {
                 let answer = example.send(&service, method, path).await;
                 sent += 1;

@@ -9,7 +9,7 @@ use halfspace::http::limits::Limits;
 use serde_json::{Value, json};
 
 use super::uploads::gzip;
-use crate::service::{Answer, Service, long_job, request, short_job, train};
+use crate::service::{Answer, Object, Service, SourceServer, long_job, request, short_job, train};
 
 const CSV: &str = "text/csv";
 const JSON: &str = "application/json";
@@ -54,6 +54,16 @@ async fn too_large(limit: &str) -> Option<Answer> {
         "json_body_bytes_max" => {
             let service = with(|limits| limits.json_body_bytes_max = 10).await;
             trained(&service, JSON, "{           ").await
+        }
+        "source_bytes_max" => {
+            let lake = SourceServer::start().await;
+            lake.put("lake/in/a.csv", Object::bytes("1,0\n0,1\n1,1\n"));
+            let mut settings = lake.settings("s3://lake/in/");
+            settings.extend(["--source-bytes-max".to_owned(), "10".to_owned()]);
+            let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+            let service = Service::with(&settings).await;
+            let asked = json!({"source": "s3://lake/in/a.csv"});
+            service.post_json("/v1/datasets/import", &asked).await
         }
         "json_depth_max" => trained(&Service::start().await, JSON, "[".repeat(33)).await,
         "line_bytes_max" => {

@@ -73,6 +73,7 @@ mod session_names;
 mod session_streams;
 mod sessions;
 mod several_jobs;
+mod sources;
 mod sparse;
 mod tables;
 mod text_networks;

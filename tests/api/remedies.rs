@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::keys::named;
 use super::problems::codes;
-use crate::service::{Answer, Service, long_job, request, short_job, train};
+use crate::service::{Answer, Service, SourceServer, long_job, request, short_job, train};
 
 const CSV: &str = "text/csv";
 const JSON: &str = "application/json";
@@ -65,7 +65,7 @@ const ELSEWHERE: [(&str, &str, &str); 10] = [
 ];
 
 /// Further faults with the code of another one, so that each detail names its remedy.
-const FURTHER: [(&str, &str); 16] = [
+const FURTHER: [(&str, &str); 17] = [
     ("wrong-shape", "rows of two lengths"),
     ("bad-value", "no bit"),
     ("bad-value", "no base64"),
@@ -82,6 +82,7 @@ const FURTHER: [(&str, &str); 16] = [
     ("inexpressible", "a program"),
     ("intractable", "the time of an answer"),
     ("bad-callback", "no secret"),
+    ("bad-source", "no such object"),
 ];
 
 /// Whether a detail names what mends the request: something in code, a route, a setting, or a change to make.
@@ -526,6 +527,19 @@ async fn unfit(code: &str) -> Option<Answer> {
             let id = path.rsplit('/').next().unwrap();
             service
                 .post_json("/v1/jobs", &job("perceptron", json!({"warm_start": id})))
+                .await
+        }
+        "bad-source" | "no such object" => {
+            let lake = SourceServer::start().await;
+            let settings = lake.settings("s3://lake/in/");
+            let settings: Vec<&str> = match code {
+                "bad-source" => Vec::new(),
+                _ => settings.iter().map(String::as_str).collect(),
+            };
+            let asked = json!({"source": "s3://lake/in/none.csv"});
+            Service::with(&settings)
+                .await
+                .post_json("/v1/datasets/import", &asked)
                 .await
         }
         "no secret" | "bad-callback" => {

@@ -19,6 +19,7 @@ mod full_disk;
 mod full_queue;
 mod histories;
 mod idempotency_race;
+mod imports;
 mod kills;
 mod memory;
 mod orders;

@@ -18,5 +18,6 @@ mod revocation;
     reason = "each binary of tests uses its own part"
 )]
 mod service;
+mod sources;
 mod start;
 mod traces;

@@ -17,6 +17,7 @@ mod proxy;
 mod receiver;
 mod skip;
 mod slow;
+mod source_server;
 mod tiny_s3;
 
 pub use answer::Answer;
@@ -31,6 +32,7 @@ pub use proxy::{Proxy, Way};
 pub use receiver::{Calls, Receiver, SECRET};
 pub use skip::skipped;
 pub use slow::Slow;
+pub use source_server::{Object, SourceServer};
 pub use tiny_s3::TinyS3;
 
 use std::future::Future;

@@ -229,10 +229,11 @@ fn success(number: i64) -> JobEnd {
             mistakes: 3,
             passes: 2,
             fraction: Some(1.0),
-            seconds_left: None,
+            ..Progress::default()
         },
         spent: Spent::default(),
         model: Some(model(number)),
+        dataset: None,
         trace: Some(vec![0, 1, 255]),
     }
 }
@@ -474,6 +475,8 @@ contract!(over_sqlite over_postgres; [
         a_job_pins_its_dataset_until_it_ends
         an_ended_job_needs_no_dataset
         dataset_is_either_deleted_or_pinned_by_a_racing_job
+        end_of_an_import_stores_its_dataset_under_the_lease
+        end_of_an_import_beyond_the_quota_changes_nothing
         blobs_of_datasets_and_jobs_are_in_use;
     sessions:
         a_session_is_kept_listed_and_deleted

@@ -12,6 +12,7 @@ import { SchemaForm, fieldsOf } from "../../view/schema_form.mjs";
 import { BringFile, useDroppedFile } from "../home/ways_in.mjs";
 import { FORMATS, formatOf } from "../../service/file_format.mjs";
 import { settingsOf } from "./settings.mjs";
+import { BringSource } from "./source.mjs";
 import { ReadColumns } from "./read_columns.mjs";
 import { FirstRows, LabelChoice, Summary } from "./read_parts.mjs";
 import { Advice, Refusal, isRefusal } from "./refusal.mjs";
@@ -38,6 +39,7 @@ export function NewData({ query }) {
     ${lost && html`<div class="notice warn" role="status"><p><strong>Choose the file <code>${lost}</code> again.</strong> A browser lets go of a file
       when a page is loaded anew, and a link holds no file. Your choices for the file are kept.</p></div>`}
     <${BringFile} isOver=${isOver} />
+    <${BringSource} />
     ${query.size > 0 && !lost && html`<p class="muted">The address keeps your choices, but not the file. The choices apply to the file that you bring.</p>`}</div>`;
   return html`<div class="page"><${PageHead} title=${file.name} above=${above} /><${Reading} key=${file} file=${file} query=${query} /></div>`;
 }

@@ -4,6 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { Panel } from "../../view/parts.mjs";
 import { Comparison } from "../compare/comparison.mjs";
 import { EvaluateView } from "./evaluation.mjs";
+import { ImportView } from "./import.mjs";
 import { ExperimentView, PartView } from "./experiment.mjs";
 import { MaximumMarginView, SeparabilityView, VersionSpaceView } from "./exact.mjs";
 import { TrainView } from "./training.mjs";
@@ -22,6 +23,7 @@ export function Result({ job, query }) {
     case "separability": return html`<${SeparabilityView} result=${result} />`;
     case "maximum_margin": return html`<${MaximumMarginView} job=${job} result=${result} />`;
     case "version_space": return html`<${VersionSpaceView} result=${result} />`;
+    case "import": return html`<${ImportView} result=${result} />`;
     case "experiment_part": return html`<${PartView} result=${result} />`;
     default: return result ? html`<${Panel} title="Result"><pre tabindex="0">${JSON.stringify(result, null, 2)}</pre><//>` : null;
   }

@@ -7,7 +7,7 @@ import { useResource } from "../../service/resource.mjs";
 import { Figure } from "../../view/figure.mjs";
 import { Facts, Panel, Time, counted } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
-import { duration, number, percent } from "../../view/numbers.mjs";
+import { bytes, duration, number, percent } from "../../view/numbers.mjs";
 import { againHref } from "./again.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
@@ -50,12 +50,13 @@ export function Queued({ job }) {
 
 /** @param {{job: Job, curve: import("../../view/figure.mjs").Point[]}} props */
 export function Running({ job, curve }) {
-  const { fraction, seconds_left: left, examples, mistakes, passes } = job.progress;
+  const { fraction, seconds_left: left, examples, mistakes, passes, bytes: read, bytes_total: whole } = job.progress;
   const share = typeof fraction === "number" ? fraction : null;
   return html`<${Panel} title="Progress">
     <progress aria-label="Progress of the job" max="1" value=${share ?? undefined}></progress>
     <${Facts} of=${[
       ["Done", share !== null && html`<strong>${percent(share, 1)}</strong>`],
+      ["Read", typeof read === "number" && html`<strong>${bytes(read)}</strong> of ${bytes(whole)}`],
       ["Time left", typeof left === "number" && html`<strong>${duration(left)}</strong>`],
       ["Parts ended", job.parts && html`<strong>${number(job.parts.total - job.parts.left)}</strong> of ${number(job.parts.total)}`],
       ["Examples", examples > 0 && html`<strong>${number(examples)}</strong>`],
@@ -80,7 +81,12 @@ const REMEDIES = {
   "model-missing": "The model was deleted before the job read it. Import the model or train it again.",
   "data-missing": "The stored data of the job are gone. Send the data again.",
   "data-corrupt": "The stored data of the job are damaged. Send the data again and tell your operator.",
-  "time-limit": "Request fewer runs or smaller points.",
+  "time-limit": "Request fewer runs or smaller points, or a longer time for an import.",
+  "source-changed": "The object changed after the request. Import it again.",
+  "source-missing": "The object is gone from its bucket. Put it there and import it again.",
+  "source-refused": "The service may not read the object. Ask your operator for the prefix or the access.",
+  "bad-data": "Mend the object, or change the options of the reading, and import it again.",
+  "quota-full": "Delete datasets, models or sessions, and import the object again.",
   "internal": "The fault is in the service. Tell your operator the id of the job.",
 };
 

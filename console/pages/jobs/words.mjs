@@ -1,6 +1,6 @@
 /** The words for a job: its title, its outcome in one line, and its address. This module makes no requests. */
 
-import { number, percent, secondsBetween } from "../../view/numbers.mjs";
+import { bytes, number, percent, secondsBetween } from "../../view/numbers.mjs";
 import { counted } from "../../view/parts.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
@@ -8,7 +8,8 @@ import { counted } from "../../view/parts.mjs";
 
 /** @type {Record<string, string>} */
 export const TASKS = { train: "Training", compare: "Comparison", grid: "Grid", evaluate: "Evaluation", experiment: "Experiment",
-  experiment_part: "Part of an experiment", separability: "Separability", maximum_margin: "Maximum margin", version_space: "Version space" };
+  experiment_part: "Part of an experiment", separability: "Separability", maximum_margin: "Maximum margin", version_space: "Version space",
+  import: "Import" };
 
 export const STATUSES = /** @type {const} */ (["queued", "running", "succeeded", "failed", "cancelled"]);
 
@@ -97,8 +98,9 @@ export function listOf(names, most = 5) {
 /** The state or the outcome of a job in one line. @param {Job} job */
 export function outcomeOf(job) {
   if (job.error) return job.error.detail;
-  const { fraction, mistakes, examples } = job.progress;
+  const { fraction, mistakes, examples, bytes: read, bytes_total: whole } = job.progress;
   if (job.status === "running") {
+    if (typeof read === "number") return `${percent(fraction ?? 0, 0)}, ${bytes(read)} of ${bytes(whole)} read`;
     const done = typeof fraction === "number" ? percent(fraction, 0) : examples > 0 ? `${number(examples)} examples` : "started";
     return job.parts ? `${done}, ${number(job.parts.total - job.parts.left)} of ${number(job.parts.total)} parts` : `${done}, ${counted(mistakes, "mistake")}`;
   }
@@ -124,6 +126,7 @@ function resultLine(result) {
     case "separability": return result.separable === true ? "separable" : result.separable === false ? "not separable" : "undecided";
     case "maximum_margin": return typeof result.margin === "number" ? `margin ${number(result.margin)}` : result.separable === false ? "not separable" : "undecided";
     case "version_space": return result.count ? `${number(result.count)} weight vectors` : "unknown count";
+    case "import": return `${counted(result.examples, "example")} of ${bytes(result.source_bytes)}`;
     case "experiment": return `${number(result.runs)} runs`;
     default: return "";
   }

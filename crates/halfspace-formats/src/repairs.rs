@@ -105,12 +105,13 @@ impl Defect {
     }
 }
 
+/// Reads a body under options, and shows it to the preview.
+pub type Reading<'r> =
+    dyn FnMut(&Options, &Preview) -> Result<Parsed<ParsedRows>, FormatError> + 'r;
+
 /// Finds all faults of a body that was refused under these options, and their repairs. `read` reads the body under
 /// other options, and shows it to the preview.
-pub fn repaired(
-    options: &Options,
-    read: &mut dyn FnMut(&Options, &Preview) -> Result<Parsed<ParsedRows>, FormatError>,
-) -> Vec<Defect> {
+pub fn repaired(options: &Options, read: &mut Reading<'_>) -> Vec<Defect> {
     let mut search = Search {
         base: options,
         read,
@@ -151,7 +152,7 @@ pub fn advice(preview: &Preview, shape: Shape) -> Vec<Defect> {
 /// The readings so far, and what they found.
 struct Search<'s> {
     base: &'s Options,
-    read: &'s mut dyn FnMut(&Options, &Preview) -> Result<Parsed<ParsedRows>, FormatError>,
+    read: &'s mut Reading<'s>,
     readings: u32,
     mendings: Vec<Mending>,
 }

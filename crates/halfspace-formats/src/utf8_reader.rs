@@ -293,7 +293,7 @@ mod tests {
         text: &[u8],
         label: Option<&str>,
         (piece, buffer): (usize, usize),
-    ) -> Result<Vec<u8>, (Vec<u8>, FormatError)> {
+    ) -> Result<Vec<u8>, Box<(Vec<u8>, FormatError)>> {
         let source = Pieces {
             left: text,
             length: piece,
@@ -307,13 +307,13 @@ mod tests {
                 Ok(0) => return Ok(read),
                 Ok(length) => read.extend_from_slice(&buffer[..length]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err((read, error.into())),
+                Err(error) => return Err(Box::new((read, error.into()))),
             }
         }
     }
 
     fn read_all(text: &[u8], label: Option<&str>) -> Result<Vec<u8>, FormatError> {
-        read_pieces(text, label, (usize::MAX, 1 << 16)).map_err(|(_, error)| error)
+        read_pieces(text, label, (usize::MAX, 1 << 16)).map_err(|broken| broken.1)
     }
 
     const SIZES: [(usize, usize); 8] = [
@@ -458,7 +458,7 @@ mod tests {
             ),
         ] {
             for sizes in SIZES.into_iter().chain([(usize::MAX, 1 << 16)]) {
-                let (read, error) = read_pieces(text, Some(label), sizes).unwrap_err();
+                let (read, error) = *read_pieces(text, Some(label), sizes).unwrap_err();
                 let shown = format!("{label} {sizes:?} {error}");
                 assert_eq!(read, before.as_bytes(), "{shown}");
                 assert_eq!(error.kind, FormatErrorKind::Syntax, "{shown}");
@@ -514,7 +514,7 @@ mod tests {
             (b"\0\0\xfe\xff\0\0\0a", 0, "UTF-32"),
         ] {
             for sizes in SIZES {
-                let (_, error) = read_pieces(text, None, sizes).unwrap_err();
+                let (_, error) = *read_pieces(text, None, sizes).unwrap_err();
                 assert_eq!(error.kind, FormatErrorKind::Syntax, "{error}");
                 assert_eq!(error.place, Some(Place::Byte(offset)), "{error}");
                 assert!(error.detail.contains(told), "{error}");

@@ -2,6 +2,7 @@
 //! stored examples back.
 
 pub mod examples;
+pub mod import;
 pub mod preview;
 pub mod resolve;
 pub mod upload;

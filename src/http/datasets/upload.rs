@@ -2,8 +2,6 @@
 //! same way.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use halfspace_core::learners::sample::examples::LabelKind;
 use halfspace_core::memory::Grant;
@@ -15,23 +13,20 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use utoipa::ToSchema;
 
-use crate::jobs::{BegunDataset, Reservation};
+use crate::jobs::{BegunDataset, Reservation, StoredRatio, assume_refusal};
 use crate::records::Owner;
 use crate::records::train::SeedNumber;
 
 use crate::http::app_state::App;
 use crate::http::datasets::resolve::row_options;
 use crate::http::document::data_schema;
-use crate::http::extract::body::{self, SentBytes};
+use crate::http::extract::body;
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::data_options::{self, DataOptions};
 use crate::http::extract::mending::mended_rows;
 use crate::http::jobs::submission::check_name;
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, FieldError, Problem};
-
-/// Bytes of a dataset that may be stored at any ratio to the body: eight dense rows of 1,048,576 numbers.
-const STORED_BYTES_FREE: u64 = 64 << 20;
 
 /// Names and values of query parameters.
 type Pairs = Vec<(String, String)>;
@@ -172,7 +167,8 @@ async fn read_lines(
     let preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(&options), options.assume);
     let scratch = app.scratch.clone();
-    let ratio = StoredRatio::new(app, body.sent_bytes());
+    let sent = body.sent_bytes();
+    let ratio = StoredRatio::new(app.limits.stored_ratio_max, move || sent.get());
     let (held, within) = (reserved.clone(), ratio.clone());
     let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file()).reserving(
         move |bytes| match within.admits(bytes) {
@@ -191,9 +187,12 @@ async fn read_lines(
             Some(preview) => gather_shown(format, reader, &options, Some(spool), preview),
         };
         match &gathered {
-            Err(error) if error.kind == FormatErrorKind::NotReserved => Err(reserved
-                .refusal()
-                .map_or_else(|| ratio.problem(), Problem::from)),
+            Err(error) if error.kind == FormatErrorKind::NotReserved => {
+                Err(reserved.refusal().map_or_else(
+                    || Problem::new(Code::TOO_LARGE, ratio.refusal()),
+                    Problem::from,
+                ))
+            }
             _ => Ok(gathered.map_err(|error| first_fault(error, preview.as_ref()))?),
         }
     });
@@ -207,48 +206,6 @@ async fn read_lines(
         permit,
         memory: None,
     })
-}
-
-/// The limit on the stored bytes of a dataset per byte of its body.
-#[derive(Clone)]
-struct StoredRatio {
-    sent: SentBytes,
-    ratio_max: u64,
-    /// The last stored size that was refused.
-    refused: Arc<AtomicU64>,
-}
-
-impl StoredRatio {
-    fn new(app: &App, sent: SentBytes) -> Self {
-        Self {
-            sent,
-            ratio_max: app.limits.stored_ratio_max,
-            refused: Arc::default(),
-        }
-    }
-
-    /// Returns whether so many stored bytes are within the limit for the body so far.
-    fn admits(&self, bytes: u64) -> bool {
-        let is_within =
-            bytes <= STORED_BYTES_FREE || bytes <= self.sent.get().saturating_mul(self.ratio_max);
-        if !is_within {
-            self.refused.store(bytes, Ordering::Relaxed);
-        }
-        is_within
-    }
-
-    /// The problem of the refused size.
-    fn problem(&self) -> Problem {
-        let detail = format!(
-            "{} bytes of the body stand for {} stored bytes or more; above {} bytes the limit stored_ratio_max is {}. \
-             Dense examples are stored with all their features: fewer features, or only 0 and 1, take less.",
-            self.sent.get(),
-            self.refused.load(Ordering::Relaxed),
-            STORED_BYTES_FREE,
-            self.ratio_max
-        );
-        Problem::new(Code::TOO_LARGE, detail)
-    }
 }
 
 /// The error to report: the first one that a preview saw, if it can explain it.
@@ -442,11 +399,8 @@ pub fn line_options(
 
 /// Refuses an `assume` that does not fit the data. Otherwise every job on the data would refuse to run.
 fn check_assume(kind: LabelKind, assume: Option<Assume>) -> Result<(), Problem> {
-    let allowed = Assume::allowed(kind.is_labelled());
-    if assume.is_none_or(|assume| kind != LabelKind::Unlabelled && allowed.contains(&assume)) {
-        return Ok(());
+    match assume_refusal(kind, assume) {
+        None => Ok(()),
+        Some(detail) => Err(Problem::parameter(Code::BAD_OPTION, "assume", detail)),
     }
-    let detail = "half-space examples can be independent, uniform-positive or reflected; labelled examples can be \
-                  independent or uniform";
-    Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }

@@ -39,9 +39,16 @@ const MODEL: &[Link] = &[
 /// Returns the links of a successful response.
 fn links(operation: &str, status: &str) -> &'static [Link] {
     match (operation, status) {
-        ("create_job" | "train_learner" | "run_figure" | "cancel_job", "202") => JOB,
+        (
+            "create_job" | "train_learner" | "run_figure" | "import_dataset" | "cancel_job",
+            "202",
+        ) => JOB,
         ("create_job" | "train_learner" | "get_job", "200") => ENDED,
         ("run_figure", "200") => &[("job", "get_job", ID), ("figure", "get_job_figure", ID)],
+        ("import_dataset", "200") => &[
+            ("job", "get_job", ID),
+            ("dataset", "get_dataset", "$response.body#/result/dataset"),
+        ],
         ("create_dataset", "201") => &[
             ("dataset", "get_dataset", ID),
             ("examples", "list_dataset_examples", ID),

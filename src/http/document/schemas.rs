@@ -49,8 +49,8 @@ pub fn complete(schemas: &mut Value) {
         let task = field["$ref"]
             .as_str()
             .and_then(|task| task.rsplit('/').next());
-        if let Some(task) = task.filter(|task| !["ExperimentRequest", "GridRequest"].contains(task))
-        {
+        let without_data = ["ExperimentRequest", "GridRequest", "ImportRequest"];
+        if let Some(task) = task.filter(|task| !without_data.contains(task)) {
             add_data(&mut schemas[task]);
         }
     }

@@ -1,16 +1,14 @@
 //! The query parameters of every route that takes data: the options for reading a body, and the encoding that a table
 //! must have.
 
-use std::str::FromStr;
-
 use axum::http::{HeaderMap, header};
 use halfspace_core::suggestions::nearest;
-use halfspace_formats::{Charset, Format, LabelRule, OPTION_NAMES, Options, ParseLimits};
+use halfspace_formats::{Charset, Format, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
-use crate::jobs::JobsError;
+use crate::jobs::{EncodingFault, EncodingSource, JobsError};
 use crate::records::names::VocabularyKind;
-use crate::records::{DatasetId, ModelId, Names, Owner};
+use crate::records::{Names, Owner};
 
 use crate::http::app_state::App;
 use crate::http::extract::query_pairs;
@@ -112,22 +110,6 @@ pub struct DataOptions {
     encoding: Option<EncodingSource>,
 }
 
-/// The model or dataset whose encoding a table must have.
-pub enum EncodingSource {
-    Model(ModelId),
-    Dataset(DatasetId),
-}
-
-impl FromStr for EncodingSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let model = text.parse().map(Self::Model);
-        let either = model.or_else(|_| text.parse().map(Self::Dataset));
-        either.map_err(|_| format!("`{text}` is not the id of a model or a dataset"))
-    }
-}
-
 impl DataOptions {
     pub fn new(limits: &ParseLimits) -> Self {
         let options = Options {
@@ -217,96 +199,71 @@ impl DataOptions {
         at: impl Fn(String) -> FieldError,
     ) -> Result<Options, Problem> {
         if let Some(source) = self.encoding {
-            let (names, n) = source.found(app, owner, &at).await?;
-            let is_open = names.is_open();
-            if let Some(given) = self.options.n.filter(|&given| given != n && !is_open) {
-                let detail =
-                    format!("The encoding has n = {n}, but the examples must have n = {given}.");
-                return Err(Problem::at(Code::WRONG_DATA, at(detail)));
-            }
-            match is_open {
-                true => self.options.open_vocabulary = true,
-                false => self.options.n = Some(n),
-            }
-            self.options.known_first_index = names.first_index();
-            // A stated value of +1 begins new classes, and a model or session has its own.
-            if self.options.label_rule == LabelRule::New && self.options.table.positive.is_none() {
-                let classes = names.classes.clone();
-                self.options.label_rule = classes.map_or(LabelRule::New, LabelRule::Of);
-            }
-            if names.table.is_none() && names.classes.is_none() && !is_open {
-                return Err(no_encoding(at));
-            }
-            self.options.table.numbers_only &= names.table.is_none();
-            self.options.table.encoding = names.table;
+            let (names, n) = found(source, app, owner, &at).await?;
+            let applied = EncodingSource::apply(&mut self.options, names, n);
+            applied.map_err(|fault| match fault {
+                EncodingFault::NoTable => no_encoding(&at),
+                fault => Problem::at(Code::WRONG_DATA, at(fault.to_string())),
+            })?;
         }
         Ok(self.options)
     }
 }
 
-impl EncodingSource {
-    /// Loads the encoding and the names of the classes for a session with this vocabulary, which begins without names
-    /// of features if it is open. `at` gives the place of the id in the request.
-    ///
-    /// # Errors
-    /// An encoding that does not exist or has another vocabulary. Errors of the store pass through.
-    pub async fn names(
-        self,
-        app: &App,
-        owner: &Owner,
-        vocabulary: VocabularyKind,
-        at: impl Fn(String) -> FieldError,
-    ) -> Result<Names, Problem> {
-        let (names, _) = self.found(app, owner, &at).await?;
-        let detail = match (names.vocabulary_kind(), vocabulary) {
-            _ if names.table.is_none() => return Err(no_encoding(at)),
-            (VocabularyKind::Fixed, VocabularyKind::Fixed) => return Ok(names),
-            (VocabularyKind::Open, VocabularyKind::Open) => {
-                return Ok(Names {
-                    features: Names::of_vocabulary().features,
-                    ..names
-                });
-            }
-            (VocabularyKind::Open, VocabularyKind::Fixed) => {
-                "The features are names, which may be new in any example; add `\"vocabulary\": \"open\"`."
-            }
-            (VocabularyKind::Fixed, VocabularyKind::Open) => {
-                "The encoding has a fixed number of features; leave `vocabulary` out."
-            }
-        };
-        Err(Problem::at(Code::WRONG_DATA, at(detail.to_owned())))
-    }
+/// Loads the encoding and the names of the classes for a session with this vocabulary, which begins without names
+/// of features if it is open. `at` gives the place of the id in the request.
+///
+/// # Errors
+/// An encoding that does not exist or has another vocabulary. Errors of the store pass through.
+pub async fn session_names(
+    source: EncodingSource,
+    app: &App,
+    owner: &Owner,
+    vocabulary: VocabularyKind,
+    at: impl Fn(String) -> FieldError,
+) -> Result<Names, Problem> {
+    let (names, _) = found(source, app, owner, &at).await?;
+    let detail = match (names.vocabulary_kind(), vocabulary) {
+        _ if names.table.is_none() => return Err(no_encoding(at)),
+        (VocabularyKind::Fixed, VocabularyKind::Fixed) => return Ok(names),
+        (VocabularyKind::Open, VocabularyKind::Open) => {
+            return Ok(Names {
+                features: Names::of_vocabulary().features,
+                ..names
+            });
+        }
+        (VocabularyKind::Open, VocabularyKind::Fixed) => {
+            "The features are names, which may be new in any example; add `\"vocabulary\": \"open\"`."
+        }
+        (VocabularyKind::Fixed, VocabularyKind::Open) => {
+            "The encoding has a fixed number of features; leave `vocabulary` out."
+        }
+    };
+    Err(Problem::at(Code::WRONG_DATA, at(detail.to_owned())))
+}
 
-    /// Loads the names, of which the encoding may be absent, and the number of features.
-    async fn found(
-        self,
-        app: &App,
-        owner: &Owner,
-        at: &impl Fn(String) -> FieldError,
-    ) -> Result<(Names, usize), Problem> {
-        let names = match self {
-            Self::Model(id) => app.jobs.models.load(owner, id).await.map(|model| {
-                let n = model.predictor.n();
-                (model.names, n)
-            }),
-            Self::Dataset(id) => app.jobs.datasets.find(owner, id).await.map(|dataset| {
-                let n = usize::try_from(dataset.summary.facts.n).unwrap_or(usize::MAX);
-                (dataset.names, n)
-            }),
-        };
-        let refuse = |code, detail: &str| Problem::at(code, at(detail.to_owned()));
-        names.map_err(|error| match error {
-            JobsError::ModelMissing => refuse(
-                Code::UNKNOWN_MODEL,
-                "There is no such model; GET /v1/models lists them.",
-            ),
-            JobsError::DatasetMissing => refuse(
-                Code::UNKNOWN_DATASET,
-                "There is no such dataset; GET /v1/datasets lists them.",
-            ),
-            error => error.into(),
-        })
-    }
+/// Loads the names, of which the encoding may be absent, and the number of features.
+async fn found(
+    source: EncodingSource,
+    app: &App,
+    owner: &Owner,
+    at: &impl Fn(String) -> FieldError,
+) -> Result<(Names, usize), Problem> {
+    let found = source
+        .find(&app.jobs.models, &app.jobs.datasets, owner)
+        .await;
+    let refuse = |code, detail: &str| Problem::at(code, at(detail.to_owned()));
+    found.map_err(|error| match error {
+        JobsError::ModelMissing => refuse(
+            Code::UNKNOWN_MODEL,
+            "There is no such model; GET /v1/models lists them.",
+        ),
+        JobsError::DatasetMissing => refuse(
+            Code::UNKNOWN_DATASET,
+            "There is no such dataset; GET /v1/datasets lists them.",
+        ),
+        error => error.into(),
+    })
 }
 
 /// Takes the charset of a text from its Content-Type.

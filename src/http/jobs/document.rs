@@ -12,6 +12,7 @@ use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
 use crate::records::grid::GridResult;
+use crate::records::import::ImportResult;
 use crate::records::queue::QueuePlace;
 use crate::records::separability::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::train::{LearnerSpec, TrainResult};
@@ -99,6 +100,7 @@ pub enum JobResult {
     ExperimentPart(ExperimentPartResult),
     Grid(GridResult),
     Compare(CompareResult),
+    Import(ImportResult),
 }
 
 /// Adds the name of the task to a stored result, which lacks it.

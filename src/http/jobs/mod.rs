@@ -88,7 +88,8 @@ pub struct JobListQuery {
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)),
-    extensions(("x-problems" = json!(problems(&[BODY, EXAMPLES, KEYED, SUBMITTED, STORED])))))]
+    extensions(("x-problems" = json!(problems(&[BODY, EXAMPLES, KEYED, SUBMITTED, STORED,
+        &[Code::BAD_SOURCE]])))))]
 pub async fn create_job(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -28,6 +28,8 @@ pub struct TaskPlace {
     first_real: Option<Place>,
     /// The training of a grid, whose values stand in the lists of the grid.
     cell: Option<Box<GridCell>>,
+    /// Whether the options of the data are parameters of the query although the task is in the body.
+    has_query: bool,
 }
 
 impl TaskPlace {
@@ -40,6 +42,7 @@ impl TaskPlace {
             assume: format!("{task}/data"),
             first_real,
             cell: None,
+            has_query: false,
         }
     }
 
@@ -58,6 +61,25 @@ impl TaskPlace {
             data: Some("/values".to_owned()),
             assume: "/assume".to_owned(),
             ..Self::in_body("", None)
+        }
+    }
+
+    /// The place of an import whose body names the object, and whose query has the options of the data.
+    pub fn of_source() -> Self {
+        Self {
+            has_query: true,
+            ..Self::in_body("", None)
+        }
+    }
+
+    /// An error of an option for reading the data of an import.
+    pub fn data_option(&self, name: &str, detail: String) -> FieldError {
+        match self.has_query {
+            true => FieldError::at_parameter(name, detail),
+            false => {
+                let escaped = name.replace('~', "~0").replace('/', "~1");
+                self.below(&format!("/parameters/{escaped}"), detail)
+            }
         }
     }
 

@@ -22,6 +22,7 @@ pub fn request(job: &Job) -> Option<Value> {
         TaskSpec::Train(_) if is_fold => return None,
         TaskSpec::Grid(_) => add_data(task.get_mut("train")?.as_object_mut()?, job),
         TaskSpec::Experiment(_) => task["seed"] = job.seed.into(),
+        TaskSpec::Import(_) => {}
         _ => add_data(task.as_object_mut()?, job),
     }
     leave_out_nulls(&mut request);

@@ -13,11 +13,13 @@ use halfspace_formats::{DataForm, Format, LabelRule, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    self, Allowance, CheckedTask, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError,
-    ResolveError, resolve, unfit_reason,
+    self, Allowance, CheckedTask, ImportRefusal, Inputs, JobSample, JobsError, LoadedModel, NewJob,
+    ReadError, ResolveError, resolve, unfit_reason,
 };
-use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::import::ImportSpec;
+use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
+use crate::storage::sources::SourceError;
 
 use crate::http::app_state::App;
 use crate::http::computing::compute;
@@ -56,6 +58,13 @@ async fn checked_job(
     at: &TaskPlace,
     key: Keyed,
 ) -> Result<NewJob, Problem> {
+    if let TaskSpec::Import(import) = job.task {
+        let job = RequestedJob {
+            task: TaskSpec::Import(import.clone()),
+            ..job
+        };
+        return checked_import(app, owner, job, &import, at, key).await;
+    }
     let RequestedJob { task, seed, .. } = job;
     let model = find_model(app, &owner, &task, at).await?;
     let stated = stated_rule(&task, at)?;
@@ -119,6 +128,77 @@ async fn checked_job(
     };
     new.key = key.claim();
     Ok(new)
+}
+
+/// Checks the request for an import, which looks at the object.
+async fn checked_import(
+    app: &App,
+    owner: Owner,
+    job: RequestedJob,
+    import: &ImportSpec,
+    at: &TaskPlace,
+    key: Keyed,
+) -> Result<NewJob, Problem> {
+    let callback = accepted_callback(app, job.callback.as_deref(), at)?;
+    check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
+    check_seconds(app, &job.task, at)?;
+    let refused = |refusal| unimportable(refusal, at);
+    let imports = &app.jobs.imports;
+    let version = imports.look(import).await.map_err(refused)?;
+    let inputs = imports.inputs(&owner, job.name.as_deref(), import, &version);
+    let seed = app.seed(None);
+    let inputs = Inputs {
+        import: Some(inputs.await.map_err(refused)?),
+        ..Inputs::of(seed)
+    };
+    let spec = JobSpec {
+        task: job.task,
+        data: DataSpec {
+            source: Some(version),
+            ..DataSpec::default()
+        },
+    };
+    let work = resolved(app, &owner, &spec, inputs, at).await?;
+    let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
+    new.job = Job {
+        name: job.name,
+        callback: callback.map(|url| Callback::new(url.as_str())),
+        priority: job.priority.unwrap_or_default().get(),
+        ..new.job
+    };
+    new.key = key.claim();
+    Ok(new)
+}
+
+/// The problem for an object that cannot be imported, placed in its request.
+fn unimportable(refusal: ImportRefusal, at: &TaskPlace) -> Problem {
+    let detail = refusal.to_string();
+    let (code, field) = match refusal {
+        ImportRefusal::Source(SourceError::Store(error)) => return error.into(),
+        ImportRefusal::Jobs(JobsError::ModelMissing) => {
+            let detail = "There is no such model; GET /v1/models lists them.";
+            (
+                Code::UNKNOWN_MODEL,
+                at.data_option("encoding", detail.to_owned()),
+            )
+        }
+        ImportRefusal::Jobs(JobsError::DatasetMissing) => {
+            let detail = "There is no such dataset; GET /v1/datasets lists them.";
+            (
+                Code::UNKNOWN_DATASET,
+                at.data_option("encoding", detail.to_owned()),
+            )
+        }
+        ImportRefusal::Jobs(error) => return error.into(),
+        ImportRefusal::Parameter { name, .. } => {
+            (Code::INVALID_PARAMETER, at.data_option(&name, detail))
+        }
+        ImportRefusal::Encoding(_) => (Code::TABLE_OPTION, at.data_option("encoding", detail)),
+        ImportRefusal::TooLarge { .. } => (Code::TOO_LARGE, at.below("/source", detail)),
+        ImportRefusal::Format(_) => (Code::OUT_OF_RANGE, at.below("/format", detail)),
+        _ => (Code::BAD_SOURCE, at.below("/source", detail)),
+    };
+    Problem::at(code, field)
 }
 
 /// Lets the values of the labels decide on the classes. A sample of the request is then digested once more.

@@ -18,6 +18,7 @@ use crate::records::compare::{CompareSpec, FOLDS_MAX, LEARNERS_MAX};
 use crate::records::evaluation::EvaluateSpec;
 use crate::records::experiment;
 use crate::records::grid::GridSpec;
+use crate::records::import::ImportSpec;
 use crate::records::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use crate::records::task::TaskSpec;
 use crate::records::train::{SeedNumber, TrainSpec};
@@ -71,6 +72,9 @@ pub struct JobRequest {
     #[schema(required = false, value_type = CompareSpec)]
     #[serde(default, deserialize_with = "with_data")]
     compare: Option<Requested<CompareSpec>>,
+    #[schema(required = false, value_type = ImportSpec)]
+    #[serde(default, deserialize_with = "alone")]
+    import: Option<Requested<ImportSpec>>,
     /// Free text.
     #[schema(max_length = 256)]
     name: Option<String>,
@@ -83,8 +87,7 @@ pub struct JobRequest {
 }
 
 /// The names of the tasks.
-const TASKS: &str =
-    "train, separability, maximum_margin, version_space, evaluate, experiment, grid, compare";
+const TASKS: &str = "train, separability, maximum_margin, version_space, evaluate, experiment, grid, compare, import";
 
 fn experiment_reference() -> RefOr<Schema> {
     Ref::from_schema_name("ExperimentRequest").into()
@@ -104,6 +107,11 @@ fn with_seed<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T
 
 /// Reads a grid. Its training has the data.
 fn of_training<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
+    given(task, &[])
+}
+
+/// Reads a task that has no fields beside its own.
+fn alone<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
     given(task, &[])
 }
 
@@ -140,6 +148,7 @@ impl<'de> Deserialize<'de> for RequestedJob {
             of(request.experiment, experiment),
             of(request.grid, TaskSpec::Grid),
             of(request.compare, compare),
+            of(request.import, TaskSpec::Import),
         ];
         let mut tasks = tasks.into_iter().flatten();
         let (Some(Requested { task, beside }), None) = (tasks.next(), tasks.next()) else {
@@ -320,7 +329,7 @@ impl RequestedJob {
                 check_comparison(compare, at)?;
                 true
             }
-            TaskSpec::Experiment(_) => return Ok(()),
+            TaskSpec::Experiment(_) | TaskSpec::Import(_) => return Ok(()),
             task => matches!(
                 task,
                 TaskSpec::Train(_) | TaskSpec::Evaluate(_) | TaskSpec::MaximumMargin(_)

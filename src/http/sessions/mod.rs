@@ -22,7 +22,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::jobs::SessionError;
+use crate::jobs::{EncodingSource, SessionError};
 use crate::records::id::{ModelKind, SessionKind};
 use crate::records::names::{FeatureNames, VocabularyKind};
 use crate::records::session::SessionSpec;
@@ -35,7 +35,7 @@ use crate::http::app_state::App;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
 use crate::http::extract::data_body::{Octets, read_json};
-use crate::http::extract::data_options::{DataParameters, EncodingSource};
+use crate::http::extract::data_options::{DataParameters, session_names};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
 use crate::http::jobs::place::TaskPlace;
@@ -282,7 +282,8 @@ async fn names(
         SessionEncoding::Of(id) => {
             let source: Result<EncodingSource, String> = id.parse();
             let source = source.map_err(|detail| Problem::at(Code::OUT_OF_RANGE, at(detail)))?;
-            Ok(source.names(app, owner, vocabulary, at).await?.kept())
+            let names = session_names(source, app, owner, vocabulary, at);
+            Ok(names.await?.kept())
         }
         SessionEncoding::Columns(_) if !vocabulary.is_fixed() => {
             let detail = "Columns have a fixed number of features; leave `vocabulary` out, or name a model of names.";

@@ -4,9 +4,11 @@
 //! which the sweep removes.
 
 pub(super) mod begun_dataset;
+pub(super) mod encoding_source;
 pub(super) mod reservations;
 pub(super) mod store;
 pub(super) mod stored;
+pub(super) mod stored_ratio;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -135,6 +137,14 @@ impl Datasets {
                 StoreError::corrupt(format!("the stored data {key} are missing")).into()
             }
         })
+    }
+
+    /// Refuses large writes when the disk is almost full.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(super) async fn ensure_space(&self) -> Result<(), StoreError> {
+        self.store.ensure_space().await
     }
 
     /// The largest number of examples that are compared for duplicates.

@@ -6,6 +6,7 @@
 //! all processes.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
@@ -105,6 +106,12 @@ impl Reservation {
     /// The error of the last attempt to grow.
     pub fn refusal(&self) -> Option<OverQuota> {
         lock(&self.0).refusal
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reservation({})", lock(&self.0).bytes)
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
-use halfspace_core::memory::Grant;
+use halfspace_core::memory::{self, Grant};
 use halfspace_formats::{
     self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RowsKind, Stored,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
@@ -63,8 +64,8 @@ impl Datasets {
         let dataset = Dataset {
             summary: DatasetSummary {
                 id,
-                owner: new.owner.clone(),
-                name: new.name.clone(),
+                owner: new.owner,
+                name: new.name,
                 facts,
                 seed: new.seed,
                 bytes,
@@ -91,6 +92,61 @@ impl Datasets {
             }
         }
         Ok(dataset)
+    }
+
+    /// Writes the blob of a dataset on this thread, which may block. The caller stores the row. The writing breaks
+    /// off once `look` fails.
+    ///
+    /// # Errors
+    /// [`JobsError::OverQuota`], [`JobsError::NoMemory`], or errors of the store. After an error there is no blob.
+    pub(in crate::jobs) fn write_here(
+        &self,
+        mut new: NewDataset,
+        look: impl Fn() -> io::Result<()>,
+        runtime: &Handle,
+    ) -> Result<Dataset, JobsError> {
+        let bytes = new.parsed.stored_bytes().unwrap_or(u64::MAX);
+        if let Some(reserved) = &new.reserved {
+            reserved.set(bytes).map_err(JobsError::OverQuota)?;
+        }
+        let (id, created_at) = (new.begun.id, new.begun.created_at);
+        let mut blob = new.begun.into_blob().ok_or_else(|| {
+            StoreError::other("the examples of a dataset were stored before their reader ended")
+        })?;
+        let compared_max = self.compared_max();
+        let facts = match &new.parsed.data {
+            ParsedRows::Stored(stored) => facts(&new.parsed, stored, new.assume, compared_max),
+            _ => {
+                let rows = new.parsed.data.header().examples;
+                let needed = halfspace_formats::storing_bytes(rows, compared_max);
+                memory::need(needed).map_err(JobsError::NoMemory)?;
+                let to = Watched {
+                    to: &mut blob,
+                    look,
+                };
+                match new.parsed.store(to, compared_max) {
+                    Ok(stored) => facts(&new.parsed, &stored, new.assume, compared_max),
+                    Err(error) => {
+                        runtime.block_on(blob.abort());
+                        return Err(unwritten(error).into());
+                    }
+                }
+            }
+        };
+        let bytes = runtime.block_on(blob.finish())?;
+        Ok(Dataset {
+            summary: DatasetSummary {
+                id,
+                owner: new.owner,
+                name: new.name,
+                facts,
+                seed: new.seed,
+                bytes,
+                data_key: Blobs::dataset_key(id),
+                created_at,
+            },
+            names: Names::of(&new.parsed),
+        })
     }
 
     /// Writes the examples to the blob, unless their reader did so, and publishes the blob. Returns the length of the
@@ -180,6 +236,35 @@ impl Datasets {
         }
         Ok((key, blob.finish().await?))
     }
+}
+
+/// A target whose writes fail once `look` does.
+struct Watched<W, L> {
+    to: W,
+    look: L,
+}
+
+impl<W: Write, L: Fn() -> io::Result<()>> Write for Watched<W, L> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.look)()?;
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Why the declared distribution does not fit examples with labels of this kind, if it does not.
+pub fn assume_refusal(kind: LabelKind, assume: Option<Assume>) -> Option<&'static str> {
+    let allowed = Assume::allowed(kind.is_labelled());
+    if assume.is_none_or(|assume| kind != LabelKind::Unlabelled && allowed.contains(&assume)) {
+        return None;
+    }
+    Some(
+        "half-space examples can be independent, uniform-positive or reflected; labelled examples can be \
+         independent or uniform",
+    )
 }
 
 /// The store error for a blob that could not be written.

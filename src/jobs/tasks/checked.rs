@@ -26,6 +26,8 @@ pub struct CheckedTask {
     pub subjobs: Option<u32>,
     /// See [`Task::examples_planned`].
     pub examples_planned: Option<u64>,
+    /// See [`Task::source_bytes`].
+    pub source_bytes: Option<u64>,
     /// See [`Task::HAS_STATE`].
     pub has_state: bool,
     /// See [`Task::unfit`].
@@ -46,6 +48,9 @@ pub(in crate::jobs) trait Compute: fmt::Debug + Send + Sync {
         run: &Run,
         about: &mut dyn FnMut() -> About<'a>,
     ) -> Result<JobEnd, Interrupt>;
+
+    /// See [`Task::read_error`].
+    fn read_error(&self) -> ReadError;
 }
 
 impl<T: Task> Compute for T {
@@ -60,6 +65,10 @@ impl<T: Task> Compute for T {
         let about = about();
         memory::need(self.document_bytes(&output)).map_err(|_| Interrupt::Memory)?;
         Ok(self.complete(output, &about))
+    }
+
+    fn read_error(&self) -> ReadError {
+        Task::read_error(self)
     }
 }
 
@@ -84,6 +93,7 @@ impl CheckedTask {
             },
             subjobs,
             examples_planned: task.examples_planned(),
+            source_bytes: task.source_bytes(),
             has_state: T::HAS_STATE,
             unfit: task.unfit(),
             data: task.data().cloned(),
@@ -96,12 +106,8 @@ impl CheckedTask {
         self.data.as_ref()?.in_request()
     }
 
-    /// Why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
+    /// See [`Task::read_error`].
     pub(in crate::jobs) fn read_error(&self) -> ReadError {
-        let stored = self.data.as_ref().and_then(|data| data.stored());
-        stored.map_or_else(
-            || ReadError::Broken("data in memory could not be read".to_owned()),
-            |examples| ReadError::of(examples),
-        )
+        self.task.read_error()
     }
 }

@@ -89,6 +89,11 @@ fn whole_bytes(input: Input<'_>) -> u64 {
     }
 }
 
+/// A run that reads a body and holds so many bytes of it.
+pub(super) fn reading(held_bytes: u64) -> u64 {
+    JOB_BYTES.saturating_add(held_bytes)
+}
+
 /// A training that reads `planned` examples, if the number is known.
 pub(super) fn training(
     task: &Task,

@@ -12,6 +12,7 @@ mod evaluate;
 mod experiment;
 mod experiment_part;
 mod grid;
+mod import;
 mod maximum_margin;
 pub(super) mod memory_bound;
 mod receipt;
@@ -37,6 +38,7 @@ use evaluate::Evaluate;
 use experiment::WholeExperiment;
 use experiment_part::ExperimentPart;
 use grid::Grid;
+use import::Import;
 use maximum_margin::MaximumMarginTask;
 use separability::Separability;
 use version_space::VersionSpaceTask;
@@ -70,6 +72,7 @@ pub fn resolve(
         }
         TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, spec, inputs, allowance),
         TaskSpec::Compare(task) => CheckedTask::of::<Compare>(task, spec, inputs, allowance),
+        TaskSpec::Import(task) => CheckedTask::of::<Import>(task, spec, inputs, allowance),
     }?;
     let (seconds, limit) = (checked.demand.seconds, allowance.parts_seconds);
     if checked.subjobs.is_some() && seconds > limit {

@@ -14,7 +14,9 @@ use crate::storage::{JobEnd, Spent};
 
 use super::data::{JobSample, TaskData};
 use super::error::ResolveError;
+use crate::jobs::datasets::stored::ReadError;
 use crate::jobs::ids::Ids;
+use crate::jobs::imports::ImportInputs;
 use crate::jobs::json_text::json_value;
 use crate::jobs::models::loaded::LoadedModel;
 
@@ -80,9 +82,23 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
+    /// Bytes of the object that the run reads, if it is an import.
+    fn source_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The data, unless the task has none.
     fn data(&self) -> Option<&Arc<TaskData>> {
         None
+    }
+
+    /// Why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
+    fn read_error(&self) -> ReadError {
+        let stored = self.data().and_then(|data| data.stored());
+        stored.map_or_else(
+            || ReadError::Broken("data in memory could not be read".to_owned()),
+            |examples| ReadError::of(examples),
+        )
     }
 }
 
@@ -97,6 +113,8 @@ pub struct Inputs {
     pub model: Option<LoadedModel>,
     /// The outcomes of the subjobs, once they have ended.
     pub subjobs: Vec<SubjobOutcome>,
+    /// What an import reads and where it stores the dataset.
+    pub import: Option<ImportInputs>,
 }
 
 impl Inputs {
@@ -106,6 +124,7 @@ impl Inputs {
             sample: None,
             model: None,
             subjobs: Vec::new(),
+            import: None,
         }
     }
 
@@ -154,6 +173,7 @@ impl About<'_> {
             progress,
             spent: Spent::default(),
             model: None,
+            dataset: None,
             trace: None,
         }
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::records::task::JobSpec;
+use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::{Job, JobError, JobTree};
 use crate::storage::{Blobs, Claim, JobEnd, Requeue, StoreError};
 
@@ -27,6 +27,7 @@ use super::{PAUSE_MAX, Worker};
 use crate::jobs::completion;
 use crate::jobs::datasets::stored::ReadError;
 use crate::jobs::error::JobsError;
+use crate::jobs::imports::{ImportInputs, ImportRefusal};
 use crate::jobs::queue::subjobs::{data_key_of, without_products};
 use crate::jobs::tasks::checked::CheckedTask;
 use crate::jobs::tasks::{Allowance, Inputs, JobSample, ResolveError, resolve};
@@ -151,8 +152,10 @@ impl Worker {
             JobTree::Parent { .. } => self.queue.subjobs(job.id).await?,
             JobTree::Single | JobTree::Subjob { .. } => Vec::new(),
         };
+        let import = self.import_inputs(job, &spec).await?;
         // In the blocking pool, because some checks read all examples.
         let inputs = Inputs {
+            import,
             sample: stored.clone().map(JobSample::Stored),
             model,
             subjobs,
@@ -184,6 +187,24 @@ impl Worker {
         // The record of a subjob holds a different memory bound.
         memory.grow_to(work.demand.memory_bytes)?;
         Ok(work)
+    }
+
+    /// What an import reads and where it stores the dataset. `None` for every other task.
+    async fn import_inputs(
+        &self,
+        job: &Job,
+        spec: &JobSpec,
+    ) -> Result<Option<ImportInputs>, Unprepared> {
+        let (TaskSpec::Import(import), Some(version)) = (&spec.task, &spec.data.source) else {
+            return Ok(None);
+        };
+        let name = job.name.as_deref();
+        let inputs = self.imports.inputs(&job.owner, name, import, version);
+        match inputs.await.map_err(ImportRefusal::into_job_error) {
+            Ok(inputs) => Ok(Some(inputs)),
+            Err(Ok(error)) => Err(Unprepared::Failed(error)),
+            Err(Err(error)) => Err(error.into()),
+        }
     }
 
     /// Opens the data under a key. While the network to a remote blob store is unavailable, the worker waits

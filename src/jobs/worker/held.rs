@@ -8,7 +8,7 @@ use std::time::Duration;
 use halfspace_core::memory::NoMemory;
 
 use crate::records::{Job, JobError};
-use crate::storage::{Fenced, JobEnd, Lease, Requeue, StoreError};
+use crate::storage::{Fenced, JobEnd, Lease, OverQuota, Requeue, StoreError};
 
 use super::{PAUSE_MAX, Worker};
 use crate::jobs::completion;
@@ -42,7 +42,20 @@ impl HeldJob<'_> {
     /// Writes the end of a job. Retries while the store fails, because a transient error must not discard the result.
     pub(super) async fn finish(self, end: JobEnd) {
         let Self { worker, job, .. } = self;
-        let fenced = self.write_last(Last::End(&end)).await;
+        let mut end = end;
+        let fenced = loop {
+            match self.write_last(Last::End(&end)).await {
+                Ok(fenced) => break fenced,
+                // The dataset no longer fits, so the job ends without it.
+                Err(over) => {
+                    let dataset = end.dataset.as_ref();
+                    let key = dataset.map(|dataset| dataset.summary.data_key.as_str());
+                    forget_data(&worker.datasets.blobs, key).await;
+                    let error = completion::over_quota(&over);
+                    end = completion::failure(worker.ids.now(), error, job);
+                }
+            }
+        };
         match fenced {
             Some(Fenced::Done) => {
                 let ended = Job {
@@ -86,7 +99,11 @@ impl HeldJob<'_> {
             checkpoint: None,
             ..requeue
         };
-        match self.write_last(Last::Requeue(&requeue)).await {
+        match self
+            .write_last(Last::Requeue(&requeue))
+            .await
+            .unwrap_or(None)
+        {
             Some(Fenced::Done) => {}
             Some(Fenced::Lost) => self.after_lost().await,
             None => tracing::warn!(job = %job.id, "the job could not return to the queue; its \
@@ -131,7 +148,10 @@ impl HeldJob<'_> {
 
     /// Makes the last write under a lease and retries while the store fails. Returns `None` when all attempts
     /// fail.
-    async fn write_last(self, last: Last<'_>) -> Option<Fenced> {
+    ///
+    /// # Errors
+    /// The quota that has no room for the dataset of the end.
+    async fn write_last(self, last: Last<'_>) -> Result<Option<Fenced>, OverQuota> {
         let Self { worker, job, lease } = self;
         let mut pause = Duration::from_millis(50);
         let tries_max = match last {
@@ -147,7 +167,8 @@ impl HeldJob<'_> {
                 }
             };
             match written {
-                Ok(fenced) => return Some(fenced),
+                Ok(fenced) => return Ok(Some(fenced)),
+                Err(StoreError::OverQuota(over)) => return Err(over),
                 Err(error) => {
                     tracing::warn!(job = %job.id, %error, "the store refused the write; retrying")
                 }
@@ -157,7 +178,7 @@ impl HeldJob<'_> {
                 () = worker.stopping.cancelled() => tokio::time::sleep(PAUSE_STOPPING).await,
             }
         }
-        None
+        Ok(None)
     }
 
     /// Cleans up after a fenced write that matched no lease. An earlier attempt may have been written without

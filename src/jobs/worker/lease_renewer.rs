@@ -25,6 +25,8 @@ const RENEWAL_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct LeaseRenewer<'a> {
     pub(super) held: HeldJob<'a>,
     pub(crate) planned: Option<u64>,
+    /// Bytes of the object that the job reads, if it is an import.
+    source_bytes: Option<u64>,
     /// The counts stored last, or `None` before the first heartbeat. `None` makes the first heartbeat due at
     /// once, so the lease renewer learns of a cancellation that arrived while the job was prepared.
     shown: Option<Counts>,
@@ -68,6 +70,7 @@ impl<'a> LeaseRenewer<'a> {
         Self {
             held,
             planned: None,
+            source_bytes: None,
             shown: None,
             renewed: leased_at,
             tick,
@@ -81,6 +84,7 @@ impl<'a> LeaseRenewer<'a> {
     /// Announces a computation that has started. Its counts and states are stored from now on.
     pub(crate) fn show(&mut self, work: &CheckedTask, states: &Arc<StateCell>) {
         self.planned = work.examples_planned;
+        self.source_bytes = work.source_bytes;
         self.shown = None;
         let every = self.held.worker.config.checkpoint_every;
         self.computing = Some(LeasedComputation {
@@ -153,6 +157,14 @@ impl<'a> LeaseRenewer<'a> {
         }
     }
 
+    /// The progress of the job at these counts.
+    pub(super) fn progress(&self, counts: &Counts) -> Progress {
+        match self.source_bytes {
+            Some(bytes) => Progress::of_source(counts, self.planned, bytes),
+            None => Progress::of(counts, self.planned),
+        }
+    }
+
     fn gathers(&self) -> bool {
         matches!(self.held.job.lineage, JobTree::Parent { .. })
     }
@@ -181,7 +193,7 @@ impl<'a> LeaseRenewer<'a> {
         }
         // A job with subjobs shows no counts of its own, because the subjobs count them.
         let moved = self.shown != Some(counts) && !self.gathers();
-        let progress = moved.then(|| Progress::of(&counts, self.planned));
+        let progress = moved.then(|| self.progress(&counts));
         let spent = self.spent();
         let beat = Beat {
             lease_seconds: self.held.worker.config.lease_seconds,

@@ -37,6 +37,7 @@ use super::config::JobsConfig;
 use super::datasets::Datasets;
 use super::hub::Hub;
 use super::ids::Ids;
+use super::imports::Imports;
 use super::models::Models;
 use super::queue::Queue;
 use compute::ComputeThreads;
@@ -54,6 +55,7 @@ pub struct Worker {
     queue: Arc<Queue>,
     datasets: Arc<Datasets>,
     models: Arc<Models>,
+    imports: Arc<Imports>,
     /// The name of this process in leases.
     id: WorkerId,
     pub(super) permits: Arc<Semaphore>,
@@ -73,6 +75,7 @@ impl Worker {
         queue: &Arc<Queue>,
         datasets: &Arc<Datasets>,
         models: &Arc<Models>,
+        imports: &Arc<Imports>,
         id: WorkerId,
         config: JobsConfig,
         tasks: TaskTracker,
@@ -91,6 +94,7 @@ impl Worker {
             queue: Arc::clone(queue),
             datasets: Arc::clone(datasets),
             models: Arc::clone(models),
+            imports: Arc::clone(imports),
             id,
             permits,
             config,

@@ -12,7 +12,6 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::records::Progress;
 use crate::records::schedule::{self, PROBATION_SECONDS, Rank};
 use crate::storage::{Fenced, Requeue, history};
 
@@ -159,7 +158,7 @@ impl LeaseRenewer<'_> {
                 return;
             }
         };
-        let progress = Progress::of(&run.progress.counts(), self.planned);
+        let progress = self.progress(&run.progress.counts());
         let requeue = Requeue {
             spent: self.spent(),
             checkpoint: Some(&state),

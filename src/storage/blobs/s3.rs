@@ -109,47 +109,17 @@ impl S3 {
     /// The name of the wrong setting, without its value.
     pub(super) fn new(bucket: Bucket, access: &S3Access) -> Result<Self, String> {
         let endpoint = access.endpoint()?;
-        let set = |hidden: &Option<SecretString>| {
-            let text = hidden.as_ref().map(|hidden| hidden.0.clone());
-            text.filter(|text| !text.is_empty())
-        };
-        let (Some(id), Some(secret)) = (set(&access.access_key_id), set(&access.secret_access_key))
-        else {
-            let told = "s3:// needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
-            return Err(told.to_owned());
-        };
-        let token = set(&access.session_token);
-        demand_visible("AWS_ACCESS_KEY_ID", Some(&id))?;
-        demand_visible("AWS_SECRET_ACCESS_KEY", Some(&secret))?;
-        demand_visible("AWS_SESSION_TOKEN", token.as_ref())?;
-        // The library's client uses the process-wide cryptography provider. An existing provider is no error.
-        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        let options = ClientOptions::new()
-            .with_connect_timeout(CONNECT_TIMEOUT)
-            .with_timeout(EXCHANGE_TIMEOUT)
-            .with_allow_http(endpoint.as_ref().is_some_and(|url| url.scheme() == "http"));
+        let builder = builder(&bucket.name, access, endpoint.as_ref())?;
+        let options = client_options(endpoint.as_ref());
         let failed = |error: object_store::Error| told(&error.to_string());
         let client = ReqwestConnector::default().connect(&options);
-        let mut builder = AmazonS3Builder::new()
-            .with_bucket_name(&bucket.name)
-            .with_region(&access.region)
-            .with_access_key_id(id)
-            .with_secret_access_key(secret)
-            .with_client_options(options)
-            .with_retry(retries())
-            // Some stores do not support bulk deletes.
-            .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
-        if let Some(token) = token {
-            builder = builder.with_token(token);
-        }
         let mut address = format!("https://s3.{}.amazonaws.com/", access.region);
-        if let Some(url) = endpoint {
+        if let Some(url) = &endpoint {
             address = url.as_str().to_owned();
-            builder = builder.with_endpoint(url.as_str().trim_end_matches('/'));
         }
-        let store = builder.build().map_err(failed)?;
+        let store = builder.with_client_options(options).build();
         Ok(Self {
-            store,
+            store: store.map_err(failed)?,
             client: client.map_err(failed)?,
             address: format!("{}/{}", address.trim_end_matches('/'), bucket.name),
             region: access.region.clone(),
@@ -207,6 +177,95 @@ impl S3 {
     }
 }
 
+/// Prepares a client for objects of others in a bucket, which follows no redirect: it would lead out of the bucket that
+/// the operator allows.
+///
+/// # Errors
+/// The name of the wrong setting, without its value.
+pub(in crate::storage) fn source_store(
+    bucket: &str,
+    access: &S3Access,
+) -> Result<AmazonS3, String> {
+    let endpoint = access.endpoint()?;
+    let builder = builder(bucket, access, endpoint.as_ref())?
+        .with_client_options(client_options(endpoint.as_ref()))
+        .with_http_connector(NoRedirects {
+            is_http: is_http(endpoint.as_ref()),
+        });
+    builder.build().map_err(|error| told(&error.to_string()))
+}
+
+/// Makes HTTP clients that follow no redirect.
+#[derive(Debug)]
+struct NoRedirects {
+    is_http: bool,
+}
+
+impl HttpConnector for NoRedirects {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(EXCHANGE_TIMEOUT)
+            .https_only(!self.is_http)
+            .build();
+        let client = client.map_err(|error| object_store::Error::Generic {
+            store: "S3",
+            source: Box::new(error),
+        })?;
+        Ok(HttpClient::new(client))
+    }
+}
+
+fn is_http(endpoint: Option<&Url>) -> bool {
+    endpoint.is_some_and(|url| url.scheme() == "http")
+}
+
+fn client_options(endpoint: Option<&Url>) -> ClientOptions {
+    ClientOptions::new()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_timeout(EXCHANGE_TIMEOUT)
+        .with_allow_http(is_http(endpoint))
+}
+
+/// A client of a bucket without its HTTP client. Also provides the cryptography of HTTP clients, so call it first.
+fn builder(
+    bucket: &str,
+    access: &S3Access,
+    endpoint: Option<&Url>,
+) -> Result<AmazonS3Builder, String> {
+    let set = |hidden: &Option<SecretString>| {
+        let text = hidden.as_ref().map(|hidden| hidden.0.clone());
+        text.filter(|text| !text.is_empty())
+    };
+    let (Some(id), Some(secret)) = (set(&access.access_key_id), set(&access.secret_access_key))
+    else {
+        let told = "s3:// needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+        return Err(told.to_owned());
+    };
+    let token = set(&access.session_token);
+    demand_visible("AWS_ACCESS_KEY_ID", Some(&id))?;
+    demand_visible("AWS_SECRET_ACCESS_KEY", Some(&secret))?;
+    demand_visible("AWS_SESSION_TOKEN", token.as_ref())?;
+    // The library's client uses the process-wide cryptography provider. An existing provider is no error.
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_region(&access.region)
+        .with_access_key_id(id)
+        .with_secret_access_key(secret)
+        .with_retry(retries())
+        // Some stores do not support bulk deletes.
+        .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
+    if let Some(token) = token {
+        builder = builder.with_token(token);
+    }
+    if let Some(url) = endpoint {
+        builder = builder.with_endpoint(url.as_str().trim_end_matches('/'));
+    }
+    Ok(builder)
+}
+
 impl S3Access {
     /// Whether the blobs pass a network unencrypted. The requests are signed, so the secret key itself never does.
     pub fn is_unencrypted(&self) -> bool {
@@ -258,7 +317,7 @@ fn retries() -> RetryConfig {
 }
 
 /// Converts an error of the library.
-pub(super) fn store_error(error: object_store::Error) -> StoreError {
+pub(in crate::storage) fn store_error(error: object_store::Error) -> StoreError {
     let told = told(&with_cause(&error));
     let is_full = |sign: &&str| told.contains(*sign);
     if ["507 ", "StorageFull", "QuotaExceeded"].iter().any(is_full) {
@@ -276,7 +335,7 @@ pub(super) fn is_not_implemented(error: &object_store::Error) -> bool {
 }
 
 /// The text of an error with its deepest cause, such as a refused connection.
-fn with_cause(error: &dyn Error) -> String {
+pub(in crate::storage) fn with_cause(error: &dyn Error) -> String {
     let text = error.to_string();
     let deepest = std::iter::successors(error.source(), |&cause| cause.source()).last();
     match deepest.map(ToString::to_string) {

@@ -79,19 +79,7 @@ impl Bucket {
         }
         let (name, prefix) = text.split_once('/').unwrap_or((text, ""));
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
-        let of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let inside = |byte: u8| of_name(byte) || byte == b'-' || byte == b'.';
-        let ends = name.bytes().next().zip(name.bytes().next_back());
-        let is_name = (3..=63).contains(&name.len())
-            && name.bytes().all(inside)
-            && ends.is_some_and(|(first, last)| of_name(first) && of_name(last));
-        if !is_name {
-            return Err(
-                "the name of a bucket has 3 to 63 of the characters a-z, 0-9, - and ., and begins \
-                 and ends with a letter or a digit"
-                    .to_owned(),
-            );
-        }
+        demand_bucket_name(name)?;
         let of_segment = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let is_segment =
             |segment: &str| !["", ".", ".."].contains(&segment) && segment.bytes().all(of_segment);
@@ -107,6 +95,27 @@ impl Bucket {
             name: name.to_owned(),
             prefix: prefix.to_owned(),
         })
+    }
+}
+
+/// Checks the name of a bucket, by the rules of S3.
+///
+/// # Errors
+/// The rules, without the name.
+pub(in crate::storage) fn demand_bucket_name(name: &str) -> Result<(), String> {
+    let of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let inside = |byte: u8| of_name(byte) || byte == b'-' || byte == b'.';
+    let ends = name.bytes().next().zip(name.bytes().next_back());
+    let is_name = (3..=63).contains(&name.len())
+        && name.bytes().all(inside)
+        && ends.is_some_and(|(first, last)| of_name(first) && of_name(last));
+    match is_name {
+        true => Ok(()),
+        false => Err(
+            "the name of a bucket has 3 to 63 of the characters a-z, 0-9, - and ., and begins \
+             and ends with a letter or a digit"
+                .to_owned(),
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::history::{self, Facts};
 use super::super::lease::{Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, Requeue, Spent};
+use super::super::quota::{Quotas, Usage};
 use super::super::terms::ReleaseTerms;
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::ends::{UnfinishedEnd, end_row};
@@ -14,7 +15,7 @@ use super::events::{self, NewEvent};
 use super::rows::{fence, fenced, is_unwanted, job_columns};
 use super::store::Store;
 use super::subjobs::{self, EndedSubjob};
-use super::{callbacks, checkpoints, jobs, processes, rows, shares};
+use super::{callbacks, checkpoints, jobs, processes, rows, shares, stored, usage};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
 
@@ -86,10 +87,10 @@ impl Store {
         .await
     }
 
-    /// Ends the job with its model, its trace and its last two events. Even after a client has requested its cancel,
-    /// it may still succeed.
+    /// Ends the job with its model or dataset, its trace and its last two events. Even after a client has requested its
+    /// cancel, it may still succeed. [`StoreError::OverQuota`] if there is no room for the dataset.
     pub async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
-        let write = || finish(&self.database, lease, end);
+        let write = || finish(&self.database, &self.quotas, lease, end);
         history::recorded(|| Facts::of_end(lease, end), self.with_reserve(write)).await
     }
 
@@ -188,7 +189,12 @@ async fn heartbeat(
     })
 }
 
-async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+async fn finish(
+    database: &Database,
+    quotas: &Quotas,
+    lease: &Lease,
+    end: &JobEnd,
+) -> Result<Fenced> {
     if !end.status.is_ended() {
         return Err(StoreError::other(format!(
             "a job cannot end with the status {}",
@@ -226,6 +232,10 @@ async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenc
     let owner = Owner::new(row.get::<String>("owner")?);
     let (model, trace) = (end.model.as_ref(), end.trace.as_deref());
     jobs::insert_products(&mut transaction, lease.job, &owner, model, trace).await?;
+    let asked = match &end.dataset {
+        Some(dataset) => stored::insert(&mut transaction, dataset).await?,
+        None => Usage::default(),
+    };
     if row.get::<Option<String>>("checkpoint")?.is_some() {
         checkpoints::forget(&mut transaction, lease.job).await?;
     }
@@ -246,6 +256,7 @@ async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenc
         subjobs::ended(&mut transaction, &ended).await?;
     }
     shares::pay(&mut transaction, &owner, end.spent.unpaid_seconds).await?;
+    usage::admit(&mut transaction, quotas, &owner, &asked).await?;
     transaction.commit().await?;
     Ok(Fenced::Done)
 }

@@ -211,3 +211,44 @@ pub(super) async fn blobs_of_datasets_and_jobs_are_in_use(backend: &dyn Backend)
     let keys = store.data_keys_in_use(None, 10).await.unwrap();
     assert_eq!(keys.len(), 5);
 }
+
+/// The end of an import.
+fn import(number: i64) -> JobEnd {
+    JobEnd {
+        model: None,
+        trace: None,
+        dataset: Some(dataset(number)),
+        ..success(1)
+    }
+}
+
+pub(super) async fn end_of_an_import_stores_its_dataset_under_the_lease(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lost = claimed(&store, NONE).await;
+    let lease = claim(&store, "w", LONG).await.unwrap().lease;
+    let finished = store.finish_job(&lost, &import(1)).await.unwrap();
+    assert_eq!((finished, one(&store, 1).await), (Fenced::Lost, None));
+    let finished = store.finish_job(&lease, &import(2)).await.unwrap();
+    assert_eq!(finished, Fenced::Done);
+    assert_eq!(one(&store, 2).await, Some(dataset(2)));
+    let used = store.usage(&owner()).await.unwrap().own.stored_bytes;
+    assert_eq!(used, dataset(2).summary.bytes);
+}
+
+pub(super) async fn end_of_an_import_beyond_the_quota_changes_nothing(backend: &dyn Backend) {
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner.stored_bytes = 1000;
+    let store = backend.open_limited(quotas).await.unwrap();
+    store.insert(&dataset(1), None).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
+    let lease = claim(&store, "w", LONG).await.unwrap().lease;
+    let refused = store.finish_job(&lease, &import(2)).await;
+    assert!(
+        matches!(refused, Err(StoreError::OverQuota(_))),
+        "{refused:?}"
+    );
+    assert_eq!(get(&store, job(1).id).await.status, Status::Running);
+    assert_eq!(one(&store, 2).await, None);
+    let failed = store.finish_job(&lease, &failure()).await.unwrap();
+    assert_eq!(failed, Fenced::Done);
+}

@@ -148,7 +148,7 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
         mistakes: 2,
         passes: 1,
         fraction: Some(0.25),
-        seconds_left: None,
+        ..Progress::default()
     };
     let held = Heartbeat::Held {
         cancel_requested: false,

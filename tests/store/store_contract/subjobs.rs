@@ -114,6 +114,7 @@ pub(super) async fn subjobs_are_taken_and_gathered_once(backend: &dyn Backend) {
         passes: 4,
         fraction: Some(2.0 / 3.0),
         seconds_left: Some(5.0),
+        ..Progress::default()
     };
     assert_eq!(running.progress, progress);
     finish(&store, &first.lease, counted(0)).await;

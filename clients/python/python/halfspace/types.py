@@ -920,6 +920,31 @@ class DatasetRequest(Struct, kw_only=True, omit_defaults=True):
     seed: SeedNumber | None = None
 
 
+class DatasetSource(Struct, kw_only=True, omit_defaults=True):
+    """An object of a bucket to store as a dataset."""
+
+    callback: str | None = None
+    """URL to notify when the job ends. Needs a configured callback secret."""
+
+    format: str | None = None
+    """Format of the object: a file extension such as `csv`, or a media type. By default the Content-Type of the object
+    decides, and if that says nothing about data, the extension of the key, before a `.gz` or `.zst`.
+    """
+
+    max_seconds: float | None = None
+    """Seconds of computing; 600 when absent."""
+
+    name: str | None = None
+    """Free text that names the job and the dataset."""
+
+    priority: Priority | None = None
+
+    source: str
+    """Address of the object: `s3://bucket/key`, within a prefix that the operator allows with `--sources`. The key is
+    taken as it is written, without percent-encoding.
+    """
+
+
 class Decided(Struct, kw_only=True, omit_defaults=True):
     """The decision on one example."""
 
@@ -1667,6 +1692,76 @@ class IgnoredColumn(Struct, kw_only=True, omit_defaults=True):
     """The reason."""
 
 
+class ImportRequest(Struct, kw_only=True, omit_defaults=True):
+    """Stores an object of a bucket as a dataset."""
+
+    assume: Assume | None = None
+
+    format: str | None = None
+    """Format of the object: a file extension such as `csv`, or a media type. By default the Content-Type of the object
+    decides, and if that says nothing about data, the extension of the key, before a `.gz` or `.zst`.
+    """
+
+    max_seconds: float | None = None
+    """Seconds of computing; 600 when absent."""
+
+    parameters: dict[str, str] | None = None
+    """Options for reading the data, by the names of the query parameters of `POST /v1/datasets`."""
+
+    source: str
+    """Address of the object: `s3://bucket/key`, within a prefix that the operator allows with `--sources`. The key is
+    taken as it is written, without percent-encoding.
+    """
+
+
+class ImportResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="import"):
+    """The dataset that an import made."""
+
+    bytes: int
+    """Bytes of the examples in the store."""
+
+    class_examples: list[int] | None = None
+    """Number of examples of each class, as in the dataset."""
+
+    columns: int | None = None
+    """Number of columns of the table, if the data are one."""
+
+    dataset: DatasetId
+    """The dataset. It may have been deleted since."""
+
+    etag: str
+    """ETag of the object, which identifies its version."""
+
+    examples: int
+    """Number of examples."""
+
+    kind: LabelsKind
+    """Kind of the examples."""
+
+    media_type: str
+    """Media type as which the object was read."""
+
+    n: int
+    """Features per example."""
+
+    seconds: float
+    """Seconds of computing."""
+
+    sha256: str
+    """SHA-256 digest of the canonical rows."""
+
+    source: str
+    """Address of the object."""
+
+    source_bytes: int
+    """Bytes of the object."""
+
+    task: ClassVar[Literal["import"]] = "import"
+
+    values: RowsKind
+    """Kind of the features."""
+
+
 class InferenceAnswer(Struct, kw_only=True, omit_defaults=True):
     """The predictions of a model as tensors."""
 
@@ -1918,6 +2013,8 @@ class JobRequest(Struct, kw_only=True, omit_defaults=True):
     experiment: ExperimentRequest | None = None
 
     grid: GridRequest | None = None
+
+    import_: ImportRequest | None = field(name="import", default=None)
 
     maximum_margin: MaximumMarginRequest | None = None
 
@@ -2348,6 +2445,14 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     Sessions stay until somebody deletes them, and each keeps its state and log in the store.
     """
 
+    source_bytes_max: int
+    """Bytes of an object of a bucket that becomes a dataset, after decompression, and of the examples that are stored
+    from it. Objects of JSON have the limit `json_body_bytes_max`.
+
+    No connection of a client waits for an import, so it may be larger than a body; a job that reads Parquet or XLSX
+    keeps the object on disk meanwhile.
+    """
+
     state_bytes_max: int
     """Bytes of the packed data of a job. The same number limits the state of the job besides its data.
 
@@ -2638,6 +2743,14 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Sessions per key.
 
     Sessions stay until somebody deletes them, and each keeps its state and log in the store.
+    """
+
+    source_bytes_max: int
+    """Bytes of an object of a bucket that becomes a dataset, after decompression, and of the examples that are stored
+    from it. Objects of JSON have the limit `json_body_bytes_max`.
+
+    No connection of a client waits for an import, so it may be larger than a body; a job that reads Parquet or XLSX
+    keeps the object on disk meanwhile.
     """
 
     state_bytes_max: int
@@ -3543,6 +3656,12 @@ class ProcessMemory(Struct, kw_only=True, omit_defaults=True):
 
 class Progress(Struct, kw_only=True, omit_defaults=True):
     """The progress of a job."""
+
+    bytes: int | None = None
+    """Bytes that an import has read of its object."""
+
+    bytes_total: int | None = None
+    """Bytes of the object."""
 
     examples: int
     """Examples read, tested or consumed in a batch."""
@@ -4999,7 +5118,7 @@ InputName: TypeAlias = Literal["x"]
 
 JobId: TypeAlias = str
 
-JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, ExperimentPartResult, GridResult, MaximumMarginResult, SeparabilityResult, TrainResult, VersionSpaceResult]
+JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, ExperimentPartResult, GridResult, ImportResult, MaximumMarginResult, SeparabilityResult, TrainResult, VersionSpaceResult]
 """The result of a job. The form depends on the task."""
 
 KindName: TypeAlias = Literal["boolean", "nominal", "number", "date", "text", "ignored"]

@@ -119,6 +119,7 @@ fsGroupChangePolicy: OnRootMismatch
 {{- $_ := set $settings "HALFSPACE_BLOB_URL" $values.blobs.url -}}
 {{- $_ := set $settings "AWS_REGION" $values.blobs.region -}}
 {{- with $values.blobs.endpointUrl }}{{ $_ := set $settings "AWS_ENDPOINT_URL" . }}{{ end -}}
+{{- with $values.blobs.sources }}{{ $_ := set $settings "HALFSPACE_SOURCES" (join "," .) }}{{ end -}}
 {{- end -}}
 {{- range $secret := include "halfspace.secrets" . | fromYamlArray -}}
 {{- range $item := $secret.secret.items -}}

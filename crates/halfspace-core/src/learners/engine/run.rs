@@ -247,9 +247,12 @@ pub trait Checkpoints: fmt::Debug + Send + Sync {
     fn refused(&self);
 }
 
-/// The progress of a run, readable from other threads while the run is under way.
+/// The progress of a run, readable from other threads while the run is under way. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct ProgressCells(Arc<Cells>);
+
 #[derive(Debug, Default)]
-pub struct ProgressCells {
+struct Cells {
     examples: AtomicU64,
     mistakes: AtomicU64,
     updates: AtomicU64,
@@ -259,19 +262,20 @@ pub struct ProgressCells {
 impl ProgressCells {
     /// Publishes new counts.
     pub fn show(&self, counts: &Counts) {
-        self.examples.store(counts.examples, Ordering::Relaxed);
-        self.mistakes.store(counts.mistakes, Ordering::Relaxed);
-        self.updates.store(counts.updates, Ordering::Relaxed);
-        self.passes.store(counts.passes, Ordering::Relaxed);
+        let cells = &self.0;
+        cells.examples.store(counts.examples, Ordering::Relaxed);
+        cells.mistakes.store(counts.mistakes, Ordering::Relaxed);
+        cells.updates.store(counts.updates, Ordering::Relaxed);
+        cells.passes.store(counts.passes, Ordering::Relaxed);
     }
 
     /// The counts that were published last.
     pub fn counts(&self) -> Counts {
         Counts {
-            examples: self.examples.load(Ordering::Relaxed),
-            mistakes: self.mistakes.load(Ordering::Relaxed),
-            updates: self.updates.load(Ordering::Relaxed),
-            passes: self.passes.load(Ordering::Relaxed),
+            examples: self.0.examples.load(Ordering::Relaxed),
+            mistakes: self.0.mistakes.load(Ordering::Relaxed),
+            updates: self.0.updates.load(Ordering::Relaxed),
+            passes: self.0.passes.load(Ordering::Relaxed),
         }
     }
 }

@@ -40,6 +40,7 @@ pub struct Problem {
     /// The first [`ERRORS_MAX`] errors of the request.
     errors: Vec<FieldError>,
     errors_found: usize,
+    is_of_content: bool,
     /// Position of the session. The field is boxed because it is rare and results carry problems by value.
     position: Option<Box<u64>>,
 }
@@ -71,7 +72,7 @@ pub struct FieldError {
     /// Description of the error, with the expected value.
     pub detail: String,
     /// Parameters that mend the error, the likeliest first. Take one of each error: a request with all of them works
-    /// if every error has one. Absent if no parameter is known to help.
+    /// if they have a `shape`. Absent if no parameter is known to help.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub repairs: Vec<RepairDocument>,
@@ -82,12 +83,12 @@ pub struct FieldError {
 #[schema(as = Repair)]
 pub struct RepairDocument {
     /// The parameters as a part of a URL, such as `labels=y&delimiter=%7C`. They replace those of the request, but
-    /// `ignore`, `kinds` and `missing_values` add to them. Rows of JSON can also have them as members.
+    /// `ignore`, `kinds` and `missing_values` add to them. Rows inside a JSON document have them as members instead.
     pub query: String,
     /// What the parameters say about the data.
     pub sentence: String,
-    /// The data with this repair and the first one of each other error. Null if the service did not try it, as with a
-    /// body of more than 4 MiB, or if another error has no repair.
+    /// The data with this repair and the first one of each other error. Null if the service did not try it, because the
+    /// body has more than 4 MiB or the readings took too much work, or if another error has no repair.
     #[schema(required = true)]
     pub shape: Option<Shape>,
 }
@@ -161,6 +162,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             errors_found: 0,
+            is_of_content: false,
             position: None,
         }
     }
@@ -209,6 +211,11 @@ impl Problem {
         self
     }
 
+    /// Whether the content of data is at fault, and not the transfer, a limit or the service.
+    pub fn is_of_content(&self) -> bool {
+        self.is_of_content
+    }
+
     /// Whether an error comes with a repair.
     pub fn has_repairs(&self) -> bool {
         self.errors.iter().any(|error| !error.repairs.is_empty())
@@ -229,9 +236,14 @@ impl Problem {
             error: defect.error.under(pointer),
             ..defect
         };
+        let found: Vec<Defect> = found.into_iter().map(under).collect();
+        // The detail and the first error must not tell different faults.
+        let bare = Self {
+            detail: found[0].error.to_string(),
+            ..bare
+        };
         found
             .into_iter()
-            .map(under)
             .fold(bare, |problem, defect| problem.with(defect.into()))
     }
 
@@ -433,8 +445,11 @@ impl From<FormatError> for Problem {
             }
             Kind::NoMemory(full) => return full.into(),
         };
-        let summary = error.to_string();
-        Self::new(code, summary).with(Defect::untried(error).into())
+        let (summary, is_of_content) = (error.to_string(), error.kind.is_of_content());
+        Self {
+            is_of_content,
+            ..Self::new(code, summary).with(Defect::untried(error).into())
+        }
     }
 }
 

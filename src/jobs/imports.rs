@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halfspace_core::suggestions::nearest;
-use halfspace_formats::{Charset, ContentCoding, Format, OPTION_NAMES, Options};
+use halfspace_formats::{CharsetFault, ContentCoding, Format, OPTION_NAMES, Options};
 use tokio::runtime::Handle;
 
 use crate::records::import::{ImportSpec, SourceVersion};
@@ -82,6 +82,9 @@ pub enum ImportRefusal {
     Coding,
     #[error("{detail}")]
     Parameter { name: String, detail: String },
+    /// The Content-Type of the object, or the stated format, cannot tell the charset.
+    #[error(transparent)]
+    Charset(#[from] CharsetFault),
     /// The encoding cannot be used.
     #[error(transparent)]
     Encoding(EncodingFault),
@@ -193,10 +196,7 @@ impl Imports {
             ..Options::default()
         };
         let encoding = set_options(&mut options, spec)?;
-        if let (None, Some(label)) = (options.charset, Charset::label_in(&version.media_type)) {
-            let charset = Charset::of(label).ok().filter(|_| !format.is_binary());
-            options.charset = charset.filter(|charset| *charset != Charset::UTF_8);
-        }
+        options.take_charset(&version.media_type)?;
         if let Some(encoding) = encoding {
             let found = encoding.find(&self.models, &self.datasets, owner).await?;
             let (names, n) = found;

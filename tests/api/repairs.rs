@@ -76,11 +76,35 @@ async fn repairs_of_rows_in_json_are_a_query_or_members() {
         .post_json("/v1/datasets", &members)
         .await
         .expect(201);
-    // Both may state the option, but not differently.
-    service.post_json(path, &members).await.expect(201);
-    let other = service.post_json("/v1/datasets?labels=a", &members).await;
-    let detail = other.expect(400).json()["detail"].to_string();
-    assert!(detail.contains("the query has another value"), "{detail}");
+    // A repair replaces what a member states.
+    let wrong = json!({"data": {"table": {"rows": rows, "labels": "nope", "ignore": "a"}}});
+    let refused = service.post_json("/v1/datasets", &wrong).await;
+    let problem = refused.expect(422).json();
+    let repair = &problem["errors"][0]["repairs"][0];
+    assert_eq!(repair["query"], "labels=kind", "{problem}");
+    let stored = service.post_json(path, &wrong).await.expect(201).json();
+    assert_eq!(stored["n"], 1);
+    let path = "/v1/datasets?labels=kind&missing_values=%22a&missing_values=b%22";
+    let detail = service.post_json(path, &alone).await.expect(400).json()["detail"].to_string();
+    assert!(detail.contains("a quote is not closed"), "{detail}");
+}
+
+#[tokio::test]
+async fn repairs_of_an_evaluation_name_the_labels_that_it_needs() {
+    let service = Service::start().await;
+    let path = "/v1/learners/perceptron/train";
+    let table = "size,weight,y\n1,2,p\n2,1,e\n";
+    let job = service.post_as(path, CSV, table).await.expect(200).json();
+    let model = job["result"]["model"].as_str().expect("a model");
+    let path = format!("/v1/models/{model}/evaluate");
+    let rows = "size,weight,kind\n1,2,p\n2,1,e\n";
+    let refused = service.post_as(&path, CSV, rows).await;
+    let problem = refused.expect(422).json();
+    let repairs = problem["errors"][0]["repairs"].as_array().expect("repairs");
+    let queries: Vec<_> = repairs.iter().map(|repair| &repair["query"]).collect();
+    assert_eq!(queries, ["labels=kind"], "{problem}");
+    let path = format!("{path}?labels=kind");
+    service.post_as(&path, CSV, rows).await.expect(200);
 }
 
 #[tokio::test]

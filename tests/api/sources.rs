@@ -279,6 +279,13 @@ async fn source_that_cannot_be_read_is_refused_with_the_reason() {
     let answer = import(&service, "", &asked).await;
     assert_eq!(answer.json()["errors"][0]["pointer"], "/format");
     assert_eq!(answer.problem(400), "out-of-range");
+    asked["format"] = json!("text/csv; charset=klingon");
+    let answer = import(&service, "", &asked).await;
+    assert!(answer.text().contains("klingon"), "{}", answer.text());
+    assert_eq!(answer.problem(422), "bad-source");
+    asked["format"] = json!("text/csv; charset=latin1");
+    let answer = import(&service, "charset=utf-8", &asked).await;
+    assert_eq!(answer.problem(400), "bad-option");
     asked["format"] = json!("csv");
     assert_eq!(imported(&service, "", &asked).await["status"], "succeeded");
 }

@@ -428,13 +428,13 @@ async fn options_of_texts_are_for_listed_texts() {
     let job = service.post_json(train, &json!({"dataset": id})).await;
     assert_eq!(job.expect(200).json()["result"]["hypothesis"]["n"], 5);
     let table = json!({"data": {"rows": [{"a": 1, "label": 1}, {"a": 0, "label": -1}]}});
-    for (path, body) in [
-        ("/v1/datasets?words=1-2", &table),
-        ("/v1/datasets?kinds=a:number", &listed),
-        ("/v1/datasets?words=0", &listed),
+    for (path, body, code) in [
+        ("/v1/datasets?words=1-2", &table, "bad-option"),
+        ("/v1/datasets?kinds=a:number", &listed, "invalid-parameter"),
+        ("/v1/datasets?words=0", &listed, "invalid-parameter"),
     ] {
         let refused = service.post_json(path, body).await;
-        assert_eq!(refused.problem(400), "invalid-parameter", "{path}");
+        assert_eq!(refused.problem(400), code, "{path}");
     }
     let drawn = json!({"generated": {"n": 9, "target": {"disjunction": {"variables": [1]}},
         "sampling": "uniform", "count": 9, "noise": 0}});

@@ -184,7 +184,7 @@ def test_advice_leaves_out_a_column_that_names_the_rows(page):
     page.goto("/#/data/new")
     bring(page, "names.csv", "\n".join(["who,kind,label", *rows]))
     expect(page.get_by_text("so it seems to name the rows")).to_be_visible()
-    page.get_by_role("button", name="These columns are left out: who").click()
+    page.get_by_role("button", name="The column `who` is left out").click()
     expect(page.get_by_text("so it seems to name the rows")).to_have_count(0)
     expect(page.get_by_text("the request ignores the column")).to_be_visible()
 

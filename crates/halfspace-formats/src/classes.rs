@@ -462,6 +462,26 @@ pub fn is_missing(name: &str) -> bool {
 /// What a label may be, in errors.
 pub(crate) const LABEL: &str = "the name of a class as a number or text, or 1 or -1, or 1 or 0";
 
+/// Makes the fault of an example without a label where a model with classes needs one.
+pub(crate) fn unlabelled() -> Fault {
+    let detail =
+        "The example has no label, but only labels tell the classes of the model; add the label.";
+    Fault::new(FormatErrorKind::BadLabel, detail)
+}
+
+/// Makes the fault of a body with both 0 and -1, of which this label came second.
+pub(crate) fn mixed_labels(label: &[u8]) -> Fault {
+    let (found, earlier) = match parse_number(label) {
+        Ok(0.0) => (0, -1),
+        _ => (-1, 0),
+    };
+    let detail = format!(
+        "The label {found} occurs in a body that also has the label {earlier}; use either \
+         1 and -1, or 1 and 0."
+    );
+    Fault::new(FormatErrorKind::MixedLabels, detail)
+}
+
 /// Makes the fault of a label that is neither 1 nor -1 nor 0.
 pub(crate) fn bad_label(label: &[u8]) -> Fault {
     let detail = format!(

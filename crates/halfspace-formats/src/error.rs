@@ -175,6 +175,15 @@ pub struct FormatError {
 }
 
 impl FormatError {
+    /// The fault without its place.
+    pub(crate) fn unplaced(self) -> Fault {
+        Fault {
+            kind: self.kind,
+            detail: self.detail,
+            remedies: self.remedies,
+        }
+    }
+
     /// Moves the place into an outer document: see [`Place::under`].
     #[must_use]
     pub fn under(self, prefix: &str) -> Self {

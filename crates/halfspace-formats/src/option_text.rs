@@ -11,8 +11,7 @@ use crate::dates::DateOrder;
 use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, TableOptions, Unknown};
 use crate::encoding::{KindName, Missing};
 use crate::numbers::{DecimalMark, parse_number};
-use crate::options::BitOrder;
-use crate::options::{FirstIndex, Header, LabelsColumn, Options};
+use crate::options::{BitOrder, FirstIndex, FormatOption, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
 pub const OPTION_NAMES: [&str; 27] = [
@@ -121,21 +120,47 @@ impl Options {
     /// # Errors
     /// As for [`Self::set`].
     pub(crate) fn add(&mut self, name: &str, text: &str) -> Result<bool, String> {
-        let (ignore, kinds, words) = match name {
-            _ if !is_list(name) => return self.set(name, text),
-            _ => (
-                self.table.ignore.clone(),
-                self.table.kinds.clone(),
-                self.table.missing_values.clone(),
-            ),
-        };
-        let is_set = self.set(name, text)?;
-        match name {
-            "ignore" => self.table.ignore.splice(..0, ignore).for_each(drop),
-            "kinds" => self.table.kinds.splice(..0, kinds).for_each(drop),
-            _ => self.table.missing_values.splice(..0, words).for_each(drop),
+        match is_list(name) {
+            true => self.extend(name, text, true),
+            false => self.set(name, text),
         }
-        Ok(is_set)
+    }
+
+    /// Sets an option that the body states next to its rows. An option of the query replaces that of the body, and adds
+    /// to it if it is a list.
+    ///
+    /// # Errors
+    /// As for [`Self::set`].
+    pub fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        if is_list(name) {
+            return self.extend(name, text, false);
+        }
+        let mut options = FormatOption::all();
+        let is_stated = options.any(|option| option.name == name && option.is_stated(self));
+        match is_stated {
+            // The value must be valid all the same.
+            true => self.clone().set(name, text),
+            false => self.set(name, text),
+        }
+    }
+
+    /// Adds items to a list, behind or before those that it has.
+    fn extend(&mut self, name: &str, text: &str, are_behind: bool) -> Result<bool, String> {
+        fn join<T>(before: Vec<T>, items: &mut Vec<T>, are_behind: bool) {
+            let new = std::mem::replace(items, before);
+            let at = if are_behind { items.len() } else { 0 };
+            items.splice(at..at, new).for_each(drop);
+        }
+        let table = &mut self.table;
+        let ignore = std::mem::take(&mut table.ignore);
+        let kinds = std::mem::take(&mut table.kinds);
+        let words = std::mem::take(&mut table.missing_values);
+        let is_set = self.set(name, text);
+        let table = &mut self.table;
+        join(ignore, &mut table.ignore, are_behind);
+        join(kinds, &mut table.kinds, are_behind);
+        join(words, &mut table.missing_values, are_behind);
+        is_set
     }
 
     /// Sets the kinds of columns. The words of a text are names that nobody lists.

@@ -270,22 +270,6 @@ impl Options {
         self.refuse("a body without labels", &[FormatOption::POSITIVE])
     }
 
-    /// Sets an option that the body states next to its rows.
-    ///
-    /// # Errors
-    /// As for [`Self::set`], and if the request already states another value.
-    pub fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
-        let mut options = FormatOption::all();
-        let option = options.find(|option| option.name == name);
-        let stated = option.filter(|option| (option.is_stated)(self));
-        let before = stated.map(|_| self.clone());
-        let is_option = self.set(name, text)?;
-        match before.is_some_and(|before| before != *self) {
-            true => Err("the query has another value; state the option once".to_owned()),
-            false => Ok(is_option),
-        }
-    }
-
     /// Checks the number of features per example against the requested n.
     pub(crate) fn check_n(&self, features: usize) -> Result<(), Fault> {
         match self.n.filter(|&n| n != features) {

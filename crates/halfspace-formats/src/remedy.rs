@@ -15,12 +15,13 @@ pub(crate) enum Remedy {
 }
 
 impl Remedy {
-    /// The remedy for a column that a request calls `column`: a name, a number, or columns from one to another.
+    /// The remedy for a column that a request calls `column`, by its name or its number, or for columns from one to
+    /// another.
     #[must_use]
     pub(crate) fn of_column(self, column: &str) -> Self {
         match self {
-            Self::Kind(kind) => Self::Option("kinds", format!("{column}:{kind}")),
-            Self::Ignore => Self::Option("ignore", column.to_owned()),
+            Self::Kind(kind) => Self::Option("kinds", format!("{}:{kind}", list_item(column))),
+            Self::Ignore => Self::Option("ignore", list_item(column)),
             whole @ Self::Option(..) => whole,
         }
     }

@@ -5,23 +5,30 @@
 //! reading, and columns with the same fault are mended together. How a request states options, as a query or
 //! otherwise, is not known here.
 
-use std::ops::ControlFlow;
+use std::collections::HashSet;
 
 use serde::Serialize;
 
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::option_text::is_list;
+use crate::option_text::{is_list, name_list};
 use crate::options::Options;
 use crate::remedy::Remedy;
-use crate::tables::preview::{Preview, RefusedColumn};
+use crate::tables::preview::Preview;
+use crate::tables::seen_table::{RefusedColumn, SeenTable};
 
 /// A longer body is not read again: its repairs are those of its first fault, and none has a shape.
 pub const TRIED_BYTES_MAX: usize = 4 << 20;
 
 /// The largest number of readings.
-const READINGS_MAX: u32 = 64;
+const READINGS_MAX: usize = 64;
+
+/// A body is read fewer times if the readings take more bytes than this, but at least [`READINGS_MIN`] times.
+const READ_BYTES_MAX: usize = 64 << 20;
+
+/// The least number of readings.
+const READINGS_MIN: usize = 8;
 
 /// The largest size of the options of one repair, in bytes, so that they fit in a URL beside others.
 const REPAIR_BYTES_MAX: usize = 4096;
@@ -88,9 +95,7 @@ impl Shape {
             classes: is_labelled.then_some(classes),
         }
     }
-}
 
-impl Shape {
     /// Whether there are two classes, or a class has two examples or more on average.
     fn repeats_classes(self) -> bool {
         let repeats = |classes: u32| classes <= 2 || 2 * u64::from(classes) <= self.examples;
@@ -109,13 +114,13 @@ impl Defect {
 pub type Reading<'r> =
     dyn FnMut(&Options, &Preview) -> Result<Parsed<ParsedRows>, FormatError> + 'r;
 
-/// Finds all faults of a body that was refused under these options, and their repairs. `read` reads the body under
-/// other options, and shows it to the preview.
-pub fn repaired(options: &Options, read: &mut Reading<'_>) -> Vec<Defect> {
+/// Finds all faults of a body of `bytes` bytes that was refused under these options, and their repairs. `read` reads
+/// the body under other options.
+pub fn repaired(options: &Options, bytes: usize, read: &mut Reading<'_>) -> Vec<Defect> {
     let mut search = Search {
         base: options,
         read,
-        readings: 0,
+        readings_left: (READ_BYTES_MAX / bytes.max(1)).clamp(READINGS_MIN, READINGS_MAX),
         mendings: Vec::new(),
     };
     match search.run() {
@@ -125,26 +130,16 @@ pub fn repaired(options: &Options, read: &mut Reading<'_>) -> Vec<Defect> {
     search.mendings.into_iter().map(Mending::defect).collect()
 }
 
-/// What to change in data that are accepted and have this shape: columns of words that seem to name the rows.
-pub fn advice(preview: &Preview, shape: Shape) -> Vec<Defect> {
-    let identifiers = preview.identifiers().into_iter();
-    let advice = |(column, words): (String, u32)| {
+/// What to change in data that are accepted: columns of words that seem to name the rows.
+pub fn advice(preview: &Preview) -> Vec<Defect> {
+    let identifiers = preview.of_table(SeenTable::identifiers).into_iter();
+    let advice = |(column, cells, words): (String, u64, u32)| {
         let detail = format!(
-            "The column `{column}` has {words} different words in {} rows, so it seems to name the rows, and what is \
-             learnt of one row says nothing about another.",
-            shape.examples
+            "The column `{column}` has {words} different words in {cells} cells, so it seems to name the rows, and \
+             what is learnt of one row says nothing about another."
         );
-        let error = Fault::new(FormatErrorKind::TableOption, detail).with(Remedy::Ignore);
-        let n = shape.n.saturating_sub(words.into());
-        let shape = (n > 0).then_some(Shape { n, ..shape });
-        Defect {
-            repairs: vec![Repair {
-                sentence: sentence("ignore", &column),
-                options: vec![("ignore", column)],
-                shape,
-            }],
-            error: error.into(),
-        }
+        let fault = Fault::new(FormatErrorKind::TableOption, detail);
+        Defect::untried(fault.with(Remedy::Ignore.of_column(&column)).into())
     };
     identifiers.map(advice).collect()
 }
@@ -153,7 +148,7 @@ pub fn advice(preview: &Preview, shape: Shape) -> Vec<Defect> {
 struct Search<'s> {
     base: &'s Options,
     read: &'s mut Reading<'s>,
-    readings: u32,
+    readings_left: usize,
     mendings: Vec<Mending>,
 }
 
@@ -162,7 +157,7 @@ struct Search<'s> {
 struct Mending {
     error: FormatError,
     ways: Vec<Way>,
-    /// Index of the way that is taken. None is taken beyond the end.
+    /// Index of the way that is taken. Past the last way, none is.
     taken: usize,
 }
 
@@ -181,7 +176,7 @@ enum Rank {
     Mended,
     /// The data are accepted, but nearly every example has a class of its own.
     Doubtful,
-    /// Nothing is learnt without labels.
+    /// The data have no labels, so that nothing can be learnt from them, or there was no reading left.
     Last,
 }
 
@@ -205,11 +200,11 @@ impl Search<'_> {
                 Outcome::Spent => break,
             };
             let first = self.mendings.len();
-            if found
-                .into_iter()
-                .try_for_each(|own| self.note(own))
-                .is_break()
-            {
+            let mut is_stuck = false;
+            for own in found {
+                is_stuck |= !self.note(own);
+            }
+            if is_stuck {
                 attempt.get_or_insert_with(|| self.mendings.clone());
                 if !self.take_back() {
                     break;
@@ -236,8 +231,8 @@ impl Search<'_> {
         true
     }
 
-    /// Adds a fault, or takes the next way to mend it if it is known. Breaks if no way is left.
-    fn note(&mut self, mut found: Mending) -> ControlFlow<()> {
+    /// Adds a fault, or takes the next way to mend it if it is known. Returns whether a way is left.
+    fn note(&mut self, mut found: Mending) -> bool {
         let is_same = |known: &&mut Mending| known.error.detail == found.error.detail;
         let mending = match self.mendings.iter_mut().find(is_same) {
             Some(known) => {
@@ -246,15 +241,13 @@ impl Search<'_> {
             }
             None => {
                 let taken: Vec<&Way> = self.mendings.iter().filter_map(Mending::way).collect();
-                found.ways.retain(|way| !taken.contains(&way));
+                let may_help = |way: &Way| !taken.contains(&way) && way.suits(self.base);
+                found.ways.retain(may_help);
                 self.mendings.push(found);
                 self.mendings.last_mut().expect("one was pushed")
             }
         };
-        match mending.way() {
-            Some(_) => ControlFlow::Continue(()),
-            None => ControlFlow::Break(()),
-        }
+        mending.way().is_some()
     }
 
     /// Sorts the ways to mend a fault by what comes of them. What the columns are is decided so, because nothing but
@@ -266,7 +259,7 @@ impl Search<'_> {
             self.mendings[at].taken = index;
             let stays = |found: &[Mending]| found.iter().any(|own| own.error.detail == detail);
             let way = self.mendings[at].ways[index].clone();
-            let is_unlabelled = way.options.iter().any(|(_, value)| value == "none");
+            let is_unlabelled = way.options == [("labels", "none".to_owned())];
             let rank = match self.reading() {
                 Outcome::Refused(found) if stays(&found) => continue,
                 Outcome::Spent => Rank::Last,
@@ -289,34 +282,26 @@ impl Search<'_> {
             let mut kept = Vec::new();
             for (index, way) in self.mendings[at].ways.clone().into_iter().enumerate() {
                 self.mendings[at].taken = index;
-                let found = match index == taken {
+                let shape = match index == taken {
                     true => Some(shape),
-                    false => match self.reading() {
-                        Outcome::Accepted(shape) => Some(shape),
-                        Outcome::Refused(_) | Outcome::Spent => None,
-                    },
+                    false => self.reading().shape(),
                 };
-                let place = if index == taken { 0 } else { kept.len() };
-                kept.extend(found.map(|_| Way {
-                    shape: found,
-                    ..way
-                }));
-                kept[place..].rotate_right(usize::from(found.is_some()));
+                if shape.is_some() {
+                    let place = if index == taken { 0 } else { kept.len() };
+                    kept.insert(place, Way { shape, ..way });
+                }
             }
-            self.mendings[at] = Mending {
-                ways: kept,
-                taken: 0,
-                ..self.mendings[at].clone()
-            };
+            self.mendings[at].ways = kept;
+            self.mendings[at].taken = 0;
         }
     }
 
     /// Reads the body under the ways that are taken.
     fn reading(&mut self) -> Outcome {
-        self.readings += 1;
-        if self.readings > READINGS_MAX {
+        let Some(left) = self.readings_left.checked_sub(1) else {
             return Outcome::Spent;
-        }
+        };
+        self.readings_left = left;
         let mut options = self.base.clone();
         for (name, value) in self
             .mendings
@@ -337,6 +322,16 @@ impl Search<'_> {
                 }
                 Err(_) => Outcome::Spent,
             },
+        }
+    }
+}
+
+impl Outcome {
+    /// The shape of accepted data.
+    fn shape(self) -> Option<Shape> {
+        match self {
+            Self::Accepted(shape) => Some(shape),
+            Self::Refused(_) | Self::Spent => None,
         }
     }
 }
@@ -405,6 +400,15 @@ impl Way {
         }
     }
 
+    /// Whether the options suit those of the request, whatever the body is.
+    fn suits(&self, base: &Options) -> bool {
+        let is_unlabelled = self.options == [("labels", "none".to_owned())];
+        let mut options = base.clone();
+        let mut stated = self.options.iter();
+        !(is_unlabelled && base.needs_labels())
+            && stated.all(|(name, value)| options.add(name, value) == Ok(true))
+    }
+
     fn is_about_labels(&self) -> bool {
         self.options.iter().any(|(name, _)| *name == "labels")
     }
@@ -418,18 +422,18 @@ impl Way {
     }
 }
 
-/// The faults of one reading: that of the whole, or all that are about columns.
+/// The faults that one reading shows: the one about the whole body, or those of all columns.
 fn found(error: FormatError, preview: &Preview) -> Vec<Mending> {
     let mut whole = Mending::of(error);
     if whole.is_structural() {
         if whole.ways.iter().any(Way::is_about_labels) {
-            whole.propose(preview.label_candidates());
+            whole.propose(preview.of_table(SeenTable::label_candidates));
         }
         return vec![whole];
     }
     let error = &whole.error;
     let mut groups: Vec<Vec<RefusedColumn>> = Vec::new();
-    for column in preview.refused_columns() {
+    for column in preview.of_table(SeenTable::refused_columns) {
         let is_alike = |group: &&mut Vec<RefusedColumn>| alike(&group[0], &column);
         match groups.iter_mut().find(is_alike) {
             Some(group) => group.push(column),
@@ -484,7 +488,7 @@ fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
     let columns = ranges(group);
     let remedies = first.fault.remedies.iter().chain([&Remedy::Ignore]);
     let way = |(index, remedy): (usize, &Remedy)| {
-        let values: Vec<String> = match remedy {
+        let mut values: Vec<String> = match remedy {
             Remedy::Option(name, _) if is_list(name) => {
                 let own = group.iter().map(|column| &column.fault.remedies[index]);
                 own.filter_map(|own| own.value())
@@ -500,8 +504,7 @@ fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
                     .collect()
             }
         };
-        let mut values = values;
-        let mut is_new = std::collections::HashSet::new();
+        let mut is_new = HashSet::new();
         values.retain(|value| is_new.insert(value.clone()));
         let value = values.join(",");
         (value.len() <= REPAIR_BYTES_MAX).then(|| Way::of(remedy.option(), value))
@@ -519,7 +522,7 @@ fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
 fn ranges(group: &[RefusedColumn]) -> Vec<String> {
     let neighbours = group.chunk_by(|one, next| one.at + 1 == next.at);
     let item = |columns: &[RefusedColumn]| match columns {
-        [first, .., last] => format!("{}..{}", first.at + 1, last.at + 1),
+        [first, .., last] => format!("{}..{}", first.said, last.said),
         columns => columns[0].said.clone(),
     };
     neighbours.map(item).collect()
@@ -545,12 +548,18 @@ fn sentence(name: &str, value: &str) -> String {
         ("missing", "drop") => "Rows with a missing cell are left out.".to_owned(),
         ("missing", _) => "A missing cell is a value of its own.".to_owned(),
         ("missing_values", _) => format!("These texts mean a missing cell: {value}."),
-        ("numbers", _) => {
+        ("numbers", "thermometer") => {
             "Each number becomes bits that tell which thresholds it reaches; a missing cell has a bit of its own."
                 .to_owned()
         }
-        ("kinds", _) => format!("These columns have these kinds: {value}."),
-        ("ignore", _) => format!("These columns are left out: {value}."),
+        ("kinds", _) => match (value.rsplit_once(':'), listed(value).len()) {
+            (Some((column, kind)), 1) => format!("The column `{column}` is read as {}.", read_as(kind)),
+            _ => format!("These columns have these kinds: {value}."),
+        },
+        ("ignore", _) => match listed(value).as_slice() {
+            [column] if !column.contains("..") => format!("The column `{column}` is left out."),
+            columns => format!("These columns are left out: {}.", columns.join(", ")),
+        },
         ("unknown", _) => "Values that the model does not know are read as 0.".to_owned(),
         ("vocabulary", _) => "Each word of the table becomes a feature of its own.".to_owned(),
         ("positive", _) => format!("The label `{value}` stands against all others."),
@@ -559,5 +568,21 @@ fn sentence(name: &str, value: &str) -> String {
         }
         ("first_index", _) => format!("The first feature has the index {value}."),
         _ => format!("{name} is {value}."),
+    }
+}
+
+/// The items of an option that is a list.
+fn listed(value: &str) -> Vec<String> {
+    name_list(value).unwrap_or_default()
+}
+
+/// What the cells of a column of this kind are.
+fn read_as(kind: &str) -> &str {
+    match kind {
+        "nominal" => "words",
+        "number" => "numbers",
+        "date" => "dates",
+        "text" => "texts",
+        kind => kind,
     }
 }

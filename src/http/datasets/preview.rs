@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use halfspace_formats::{
-    FirstIndex, PREVIEW_COLUMNS_MAX, Preview, Previewed, Shape, TableEncoding, advice,
+    FirstIndex, PREVIEW_COLUMNS_MAX, Preview, Previewed, TableEncoding, advice,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -151,14 +151,13 @@ pub async fn preview_data(
     };
     let names = parsed.as_ref().map(Names::of).unwrap_or_default();
     let finish = move |_: &_| {
-        let shape = parsed.as_ref().map(Shape::of);
-        let found = shape.map_or_else(Vec::new, |shape| advice(&preview, shape));
+        let found = parsed.as_ref().map(|_| advice(&preview));
         Ok((found, preview.finish(parsed.as_mut())?))
     };
     let (found, shown) = compute(&app, None, finish).await?;
     Ok(Json(PreviewDocument {
         data: facts.map(|facts| PreviewData::new(facts, &names)),
-        advice: found.into_iter().map(FieldError::from).collect(),
+        advice: found.into_iter().flatten().map(FieldError::from).collect(),
         shown,
         table: names.table,
         refusal,

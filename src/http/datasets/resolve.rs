@@ -308,10 +308,11 @@ async fn read_rows(
     body::make_examples(app, parse).await
 }
 
-/// Adds the options beside the rows of a table, which stand at `pointer` in a JSON body, to those of the query.
+/// Adds the options beside the rows of a table, which stand at `pointer` in a JSON body, to those of the query, which
+/// replace them.
 ///
 /// # Errors
-/// An invalid value, another one than in the query, or an encoding that does not exist.
+/// An invalid value, or an encoding that does not exist.
 pub async fn row_options(
     app: &App,
     owner: &Owner,

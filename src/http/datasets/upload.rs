@@ -6,8 +6,8 @@ use std::fmt;
 use halfspace_core::learners::sample::examples::LabelKind;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Parsed, ParsedRows,
-    Preview, Spool, gather_shown, json,
+    self, Assume, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Options, Parsed,
+    ParsedRows, Preview, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -224,28 +224,56 @@ fn explained<T, P>(
 ) -> Result<(Result<T, Problem>, Option<P>), Problem> {
     match read {
         Ok((parsed, permit)) => Ok((Ok(parsed), Some(permit))),
-        Err(problem) if preview.is_some_and(Preview::is_explained) => Ok((Err(problem), None)),
+        Err(problem) if problem.is_of_content() && preview.is_some_and(Preview::is_explained) => {
+            Ok((Err(problem), None))
+        }
         Err(problem) => Err(problem),
     }
 }
 
-/// The options of a JSON body, which are about texts unless the body is a table.
-///
-/// # Errors
-/// A parameter that is a field of such a body, or an invalid value.
-fn json_options(
-    query: &Pairs,
-    limits: &halfspace_formats::ParseLimits,
-) -> Result<DataOptions, Problem> {
-    let mut data = DataOptions::new(limits);
-    for (name, text) in query {
-        if !data.parameter(name, text)? {
-            let detail =
-                "the parameter is not for JSON bodies; set a field of the JSON body instead";
-            return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
+/// The query of a JSON body.
+struct JsonQuery {
+    /// All options, for the rows of a table.
+    of_rows: DataOptions,
+    /// Those of listed examples, which have texts and nothing else that an option could be about.
+    of_listed: Options,
+    /// The first parameter that only a table has, and the first that only examples in the body have.
+    only_rows: Option<String>,
+    only_sent: Option<String>,
+}
+
+impl JsonQuery {
+    /// Reads the query, and the charset of the headers.
+    ///
+    /// # Errors
+    /// A parameter that is a field of such a body, or an invalid value.
+    fn read(query: &Pairs, body: &DataBody) -> Result<Self, Problem> {
+        let mut of_rows = DataOptions::new(&body.limits);
+        let mut of_listed = DataOptions::new(&body.limits).options;
+        let (mut only_rows, mut only_sent) = (None, None);
+        for (name, text) in query {
+            if !of_rows.parameter(name, text)? {
+                let detail =
+                    "the parameter is not for JSON bodies; set a field of the JSON body instead";
+                return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
+            }
+            if name == "charset" {
+                continue;
+            }
+            only_sent.get_or_insert_with(|| name.clone());
+            if !matches!(of_listed.set_of_texts(name, text), Ok(true)) {
+                only_rows.get_or_insert_with(|| name.clone());
+            }
         }
+        data_options::take_charset(&mut of_rows.options, &body.parts.headers)?;
+        of_listed.charset = of_rows.options.charset;
+        Ok(Self {
+            of_rows,
+            of_listed,
+            only_rows,
+            only_sent,
+        })
     }
-    Ok(data)
 }
 
 /// Reads the JSON form.
@@ -256,32 +284,22 @@ async fn read_json(
     query: &Pairs,
     purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
-    let mut stated = json_options(query, &body.limits)?;
-    data_options::take_charset(&mut stated.options, &body.parts.headers)?;
-    // Listed examples have texts and nothing else that an option could be about.
-    let mut options = DataOptions::new(&body.limits).options;
-    options.charset = stated.options.charset;
-    let mut others = Vec::new();
-    for (name, text) in query {
-        if !matches!(options.set_of_texts(name, text), Ok(true)) && name != "charset" {
-            others.push(name.clone());
-        }
-    }
-    let named = query
-        .iter()
-        .map(|(name, _)| name)
-        .filter(|name| *name != "charset");
-    let named: Vec<String> = named.cloned().collect();
+    let JsonQuery {
+        of_rows,
+        of_listed: options,
+        only_rows,
+        only_sent,
+    } = JsonQuery::read(query, &body)?;
     let effort = body.effort(&options);
     let read = body.read_held(app, effort, move |reader| {
         let DatasetBody { request, data_at } = json::from_reader_of_any(reader, &options)?;
         let (misplaced, reason) = match request.data {
             DataForm::Rows(_) => (None, ""),
-            DataForm::Sample { .. } => (others.first(), "the parameter is for tables"),
-            _ => (named.first(), "the parameter is for examples in the body"),
+            DataForm::Sample { .. } => (only_rows, "the parameter is for tables"),
+            _ => (only_sent, "the parameter is for examples in the body"),
         };
         if let Some(name) = misplaced {
-            return Err(Problem::parameter(Code::INVALID_PARAMETER, name, reason));
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, reason));
         }
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "The field seed is only for generated data. These data are not generated.";
@@ -303,7 +321,7 @@ async fn read_json(
     })?;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
-            let options = row_options(app, owner, &rows, data_at, stated).await?;
+            let options = row_options(app, owner, &rows, data_at, of_rows).await?;
             let preview = purpose.preview();
             let shown = preview.clone();
             let parse = move || {

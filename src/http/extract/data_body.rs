@@ -15,7 +15,7 @@ use halfspace_formats::{self, Format, FormatError, Options, json};
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, Content, Effort, SentBytes};
 use crate::http::extract::idempotency::RequestDigest;
-use crate::http::extract::mending::KeptBody;
+use crate::http::extract::mending::{KeptBody, mended};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::middleware::drain_body::{Leftover, lend};
 use crate::http::permits::OwnerPermit;
@@ -168,57 +168,39 @@ impl DataBody {
         parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
     ) -> Result<(T, Option<OwnerPermit>), Problem> {
         let digest = self.parts.extensions.get::<RequestDigest>().cloned();
-        let kept = KeptBody::default();
+        let kept = self.mended_under.as_ref().map(|_| KeptBody::default());
         let keeping = kept.clone();
-        let is_mended = self.mended_under.is_some();
+        let parse = move |reader: &mut dyn Read| match keeping {
+            Some(keeping) => keeping.parse(reader, parse),
+            None => parse(reader),
+        };
         let parse = move |reader: &mut dyn Read| {
             let Some(digest) = digest else {
-                return match is_mended {
-                    true => parse_kept(&keeping, reader, parse),
-                    false => parse(reader),
-                };
+                return parse(reader);
             };
             let mut reader = digest.over(reader);
-            let parsed = match is_mended {
-                true => parse_kept(&keeping, &mut reader, parse),
-                false => parse(&mut reader),
-            }?;
+            let parsed = parse(&mut reader)?;
             // The parser may stop early, but the digest covers the whole body.
             io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
             Ok(parsed)
         };
         let how = (effort, Content::of(Some(self.format)));
         let read = body::read(app, &self.parts, self.body, &self.limits, how, parse).await;
-        match (read, self.mended_under) {
-            (Err(problem), Some(options)) if problem.has_repairs() => {
-                let Ok(permit) = app.permits.uploads.take(&body::owner(&self.parts)?).await else {
+        let whole = kept.and_then(|kept| kept.whole());
+        match (read, self.mended_under, whole) {
+            (Err(problem), Some(options), Some(whole)) if problem.has_repairs() => {
+                // Readings are work of the pool. While it is taken, the first fault must do.
+                let Ok(permit) = app.permits.uploads.try_take(&body::owner(&self.parts)?) else {
                     return Err(problem);
                 };
                 let (format, untried) = (self.format, problem.clone());
-                let mend = move || Ok((kept.mend(problem, format, &options), permit));
-                // Without memory or time for another reading, the first fault must do.
+                let mend = move || Ok((mended(problem, &whole, format, &options), permit));
                 let mended = body::make_examples(app, mend).await;
                 Err(mended.map_or(untried, |((mended, _), _)| mended))
             }
-            (read, _) => read,
+            (read, _, _) => read,
         }
     }
-}
-
-/// Parses a body and, if it is refused with repairs, keeps the whole of it.
-fn parse_kept<T>(
-    kept: &KeptBody,
-    reader: &mut dyn Read,
-    parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem>,
-) -> Result<T, Problem> {
-    let mut reader = kept.over(reader);
-    let parsed = parse(&mut reader);
-    if let Err(problem) = &parsed
-        && problem.has_repairs()
-    {
-        reader.keep_rest().map_err(FormatError::from)?;
-    }
-    parsed
 }
 
 /// Reads a body that is one JSON document.

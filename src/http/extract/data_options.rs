@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderMap, header};
 use halfspace_core::suggestions::nearest;
-use halfspace_formats::{Charset, Format, OPTION_NAMES, Options, ParseLimits};
+use halfspace_formats::{CharsetFault, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
 use crate::jobs::{EncodingFault, EncodingSource, JobsError};
@@ -157,13 +157,14 @@ impl DataOptions {
         Ok(true)
     }
 
-    /// Sets the option `name` that a body states beside its rows. Returns false if there is no such option.
+    /// Sets the option `name` that a body states beside its rows, unless the query replaces it. Returns false if there
+    /// is no such option.
     ///
     /// # Errors
-    /// The allowed values, or that the query has another one.
+    /// The allowed values.
     pub fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
         match (name, &self.encoding) {
-            ("encoding", Some(_)) => Err("the query has an encoding; state it once".to_owned()),
+            ("encoding", Some(_)) => Ok(true),
             ("encoding", None) => self.set(name, text),
             _ => self.options.set_within(name, text),
         }
@@ -273,29 +274,14 @@ async fn found(
 pub fn take_charset(options: &mut Options, headers: &HeaderMap) -> Result<(), Problem> {
     let content_type = headers.get(header::CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
-    let content_type = content_type.unwrap_or_default();
-    let is_text = Format::from_media_type(content_type).is_some_and(|format| !format.is_binary());
-    // Clients add the parameter to any type, also to one of bytes.
-    let Some(label) = Charset::label_in(content_type).filter(|_| is_text) else {
-        return Ok(());
-    };
-    let stated = Charset::of(label).map_err(|detail| {
-        Problem::parameter(Code::UNSUPPORTED_MEDIA_TYPE, "Content-Type", detail)
-    })?;
-    match options.charset {
-        None if stated == Charset::UTF_8 => {}
-        None => options.charset = Some(stated),
-        Some(own) if own.name() == stated.name() => {}
-        Some(own) => {
-            let detail = format!(
-                "`{}` contradicts the Content-Type, which states `{}`; state one charset",
-                own.name(),
-                stated.name()
-            );
-            return Err(Problem::parameter(Code::BAD_OPTION, "charset", detail));
-        }
-    }
-    Ok(())
+    let taken = options.take_charset(content_type.unwrap_or_default());
+    taken.map_err(|fault| {
+        let (code, name) = match fault {
+            CharsetFault::Unknown(_) => (Code::UNSUPPORTED_MEDIA_TYPE, "Content-Type"),
+            CharsetFault::Contradiction(_) => (Code::BAD_OPTION, "charset"),
+        };
+        Problem::parameter(code, name, fault.to_string())
+    })
 }
 
 /// Checks that the request asks for names only where the model or the session reads names.

@@ -4,78 +4,119 @@
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use halfspace_core::memory;
 use halfspace_formats::{
     Format, FormatError, JsonRows, Options, TRIED_BYTES_MAX, gather_shown, repaired,
 };
 
 use crate::http::problem::Problem;
 
-/// The beginning of a body, which is kept while the body is read. Clones share it.
+/// A body that is kept while it is read. Clones share it.
 #[derive(Clone, Default)]
-pub struct KeptBody(Arc<Mutex<Vec<u8>>>);
+pub struct KeptBody(Arc<Mutex<Kept>>);
 
-impl KeptBody {
-    /// A reader that keeps what it reads, up to [`TRIED_BYTES_MAX`] bytes and one buffer more.
-    pub fn over<R: Read>(&self, source: R) -> Keeping<R> {
-        Keeping {
-            source,
-            kept: self.clone(),
-        }
-    }
+enum Kept {
+    Beginning(Vec<u8>),
+    /// The body is too long, its end is not known, or there was no memory for it.
+    Nothing,
+}
 
-    fn add(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() <= TRIED_BYTES_MAX {
-            kept.extend_from_slice(bytes);
-        }
-    }
-
-    /// The whole body, unless it was too long to be kept.
-    fn whole(&self) -> Option<Vec<u8>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = std::mem::take(&mut *kept);
-        (body.len() <= TRIED_BYTES_MAX).then_some(body)
-    }
-
-    /// The problem of a body of this format with all its faults and their repairs. `problem` has the first fault, and
-    /// stays as it is if the body cannot be read again.
-    pub fn mend(&self, problem: Problem, format: Format, options: &Options) -> Problem {
-        let Some(body) = self.whole() else {
-            return problem;
-        };
-        let found = repaired(options, &mut |options, preview| {
-            gather_shown(format, &*body, options, None, preview)
-        });
-        problem.with_defects(found, "")
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Beginning(Vec::new())
     }
 }
 
-/// See [`KeptBody::over`].
-pub struct Keeping<R> {
-    source: R,
+impl Kept {
+    fn add(&mut self, bytes: &[u8]) {
+        let Self::Beginning(kept) = self else { return };
+        let length = kept.len() + bytes.len();
+        let grows = length > kept.capacity();
+        if length > TRIED_BYTES_MAX || grows && memory::need(2 * length as u64).is_err() {
+            *self = Self::Nothing;
+            return;
+        }
+        kept.extend_from_slice(bytes);
+    }
+}
+
+impl KeptBody {
+    /// Parses a body, and keeps the whole of it if it is refused with repairs.
+    ///
+    /// # Errors
+    /// Those of `parse`.
+    pub fn parse<T>(
+        &self,
+        source: &mut dyn Read,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut reader = Keeping {
+            source,
+            kept: self.clone(),
+        };
+        let parsed = parse(&mut reader);
+        let is_mended = parsed.as_ref().is_err_and(Problem::has_repairs);
+        // What is not needed is freed by the thread that took it.
+        if !is_mended || reader.keep_rest().is_err() {
+            self.set(Kept::Nothing);
+        }
+        parsed
+    }
+
+    fn set(&self, kept: Kept) -> Kept {
+        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut own, kept)
+    }
+
+    /// The body, if the whole of it was kept.
+    pub fn whole(&self) -> Option<Vec<u8>> {
+        match self.set(Kept::Nothing) {
+            Kept::Beginning(body) => Some(body),
+            Kept::Nothing => None,
+        }
+    }
+}
+
+/// Keeps what it reads.
+struct Keeping<'r> {
+    source: &'r mut dyn Read,
     kept: KeptBody,
 }
 
-impl<R: Read> Keeping<R> {
-    /// Reads the rest of the body as far as it is kept.
-    ///
-    /// # Errors
-    /// When the source fails.
-    pub fn keep_rest(&mut self) -> io::Result<()> {
-        io::copy(
-            &mut self.by_ref().take(TRIED_BYTES_MAX as u64 + 1),
-            &mut io::sink(),
-        )
-        .map(drop)
+impl Keeping<'_> {
+    /// Reads the rest of the body as far as it can be kept.
+    fn keep_rest(&mut self) -> io::Result<()> {
+        let mut buffer = vec![0; 64 * 1024];
+        while matches!(
+            *self.kept.0.lock().unwrap_or_else(PoisonError::into_inner),
+            Kept::Beginning(_)
+        ) {
+            match self.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 
-impl<R: Read> Read for Keeping<R> {
+impl Read for Keeping<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
-        self.kept.add(&buffer[..read]);
+        let mut kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.add(&buffer[..read]);
         Ok(read)
     }
+}
+
+/// The problem of a body of this format with all its faults and their repairs. `problem` has the first fault.
+pub fn mended(problem: Problem, body: &[u8], format: Format, options: &Options) -> Problem {
+    let found = repaired(options, body.len(), &mut |options, preview| {
+        gather_shown(format, body, options, None, preview)
+    });
+    problem.with_defects(found, "")
 }
 
 /// The problem of rows that stand at `pointer` in a JSON body, with all their faults and their repairs. The names of
@@ -90,7 +131,7 @@ pub fn mended_rows(
     if !problem.has_repairs() || rows.length() > TRIED_BYTES_MAX {
         return problem;
     }
-    let found = repaired(options, &mut |options, preview| {
+    let found = repaired(options, rows.length(), &mut |options, preview| {
         rows.parse(options, Some(preview)).map(Into::into)
     });
     problem.with_defects(found, pointer)

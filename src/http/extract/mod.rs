@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
-use halfspace_formats::{is_list, plain_words};
+use halfspace_formats::{is_list, name_list, plain_words};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -170,21 +170,28 @@ pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem
     let mut pairs: Vec<(String, String)> = Vec::new();
     let mut names = HashSet::new();
     for (name, value) in form_urlencoded::parse(query) {
+        // Not every database can store U+0000 in a text.
+        if value.contains('\0') {
+            let detail = "the character U+0000";
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
+        }
         if !names.insert(name.clone()) {
             if let Some((_, before)) = pairs
                 .iter_mut()
                 .find(|(own, _)| *own == name && is_list(own))
             {
-                before.push(',');
+                let is_whole = |items: &str| name_list(items).is_ok();
+                if !is_whole(before) || !is_whole(&value) {
+                    let detail = "a quote is not closed";
+                    return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
+                }
+                if !before.is_empty() {
+                    before.push(',');
+                }
                 before.push_str(&value);
                 continue;
             }
             let detail = "the parameter or header is given more than once";
-            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
-        }
-        // Not every database can store U+0000 in a text.
-        if value.contains('\0') {
-            let detail = "the character U+0000";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
         }
         pairs.push((name.into_owned(), value.into_owned()));

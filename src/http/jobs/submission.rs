@@ -9,7 +9,7 @@ use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{DataForm, Format, LabelRule, Options, StoredExamples};
+use halfspace_formats::{CharsetFault, DataForm, Format, LabelRule, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
@@ -192,6 +192,9 @@ fn unimportable(refusal: ImportRefusal, at: &TaskPlace) -> Problem {
         ImportRefusal::Jobs(error) => return error.into(),
         ImportRefusal::Parameter { name, .. } => {
             (Code::INVALID_PARAMETER, at.data_option(&name, detail))
+        }
+        ImportRefusal::Charset(CharsetFault::Contradiction(_)) => {
+            (Code::BAD_OPTION, at.data_option("charset", detail))
         }
         ImportRefusal::Encoding(_) => (Code::TABLE_OPTION, at.data_option("encoding", detail)),
         ImportRefusal::TooLarge { .. } => (Code::TOO_LARGE, at.below("/source", detail)),

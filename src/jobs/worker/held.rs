@@ -52,7 +52,11 @@ impl HeldJob<'_> {
                     let key = dataset.map(|dataset| dataset.summary.data_key.as_str());
                     forget_data(&worker.datasets.blobs, key).await;
                     let error = completion::over_quota(&over);
-                    end = completion::failure(worker.ids.now(), error, job);
+                    end = JobEnd {
+                        // What was computed is paid for all the same.
+                        spent: end.spent,
+                        ..completion::failure(worker.ids.now(), error, job)
+                    };
                 }
             }
         };

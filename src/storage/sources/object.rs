@@ -62,13 +62,10 @@ impl SourceObject {
         let found = self.store.get_opts(&self.path, options).await;
         let found = found.map_err(source_error)?;
         // A store that knows no conditions answers with any version.
-        if found
-            .meta
-            .e_tag
-            .as_ref()
-            .is_some_and(|etag| *etag != self.etag)
-        {
-            return Err(SourceError::Changed);
+        match &found.meta.e_tag {
+            Some(etag) if *etag == self.etag => {}
+            Some(_) => return Err(SourceError::Changed),
+            None => return Err(SourceError::NoVersion),
         }
         let part = found.bytes().await.map_err(source_error)?;
         if part.len() as u64 == range.end - range.start {

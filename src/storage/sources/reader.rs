@@ -37,6 +37,8 @@ pub struct SourceReader {
     next: u64,
     stop: StopFlag,
     runtime: Handle,
+    /// Whether a part is lost, so that the bytes behind it are out of place.
+    has_failed: bool,
     watch: SourceWatch,
 }
 
@@ -77,6 +79,7 @@ impl SourceReader {
             next: 0,
             stop,
             runtime,
+            has_failed: false,
             watch: SourceWatch::default(),
         }
     }
@@ -125,10 +128,15 @@ impl SourceReader {
 impl Read for SourceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.part.is_empty() {
+            if self.has_failed {
+                return Err(io::Error::other("an earlier part of the object is lost"));
+            }
             if self.coming.is_none() {
                 self.fetch();
             }
-            let Some(part) = self.take()? else {
+            let taken = self.take();
+            self.has_failed = taken.is_err();
+            let Some(part) = taken? else {
                 return Ok(0);
             };
             self.fetch();

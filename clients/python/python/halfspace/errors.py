@@ -49,7 +49,7 @@ class Problem(HalfspaceError):
         options: dict[str, str] = {}
         if len(firsts) < len(self.errors):
             return options
-        for name, value in (pair for repair in firsts for pair in parse_qsl(repair["query"])):
+        for name, value in (pair for repair in firsts for pair in parse_qsl(repair["query"], keep_blank_values=True)):
             is_list = name in ("ignore", "kinds", "missing_values") and name in options
             options[name] = f"{options[name]},{value}" if is_list else value
         return options

@@ -1460,7 +1460,7 @@ class FieldError(Struct, kw_only=True, omit_defaults=True):
 
     repairs: list[Repair] | None = None
     """Parameters that mend the error, the likeliest first. Take one of each error: a request with all of them works if
-    every error has one. Absent if no parameter is known to help.
+    they have a `shape`. Absent if no parameter is known to help.
     """
 
     row: int | None = None
@@ -3909,7 +3909,7 @@ class Repair(Struct, kw_only=True, omit_defaults=True):
 
     query: str
     """The parameters as a part of a URL, such as `labels=y&delimiter=%7C`. They replace those of the request, but
-    `ignore`, `kinds` and `missing_values` add to them. Rows of JSON can also have them as members.
+    `ignore`, `kinds` and `missing_values` add to them. Rows inside a JSON document have them as members instead.
     """
 
     sentence: str

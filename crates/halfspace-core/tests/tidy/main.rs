@@ -31,6 +31,7 @@ const PACKAGES: [(&str, &[&str]); 3] = [
     (
         "crates/halfspace-formats/src/",
         &[
+            "remedy",
             "error",
             "numbers",
             "dates",
@@ -49,6 +50,7 @@ const PACKAGES: [(&str, &[&str]); 3] = [
             "tables",
             "plain_words",
             "option_text",
+            "repairs",
             "readers",
             "extent",
         ],

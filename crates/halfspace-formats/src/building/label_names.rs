@@ -11,10 +11,12 @@ use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::Serialize;
 
 use crate::cell::{Content, Family};
-use crate::classes::{Classes, LabelRule, Recoding, bad_label, canonical, threshold_of};
+use crate::classes::{
+    Classes, LabelRule, Recoding, bad_label, canonical, mixed_labels, threshold_of,
+};
 use crate::encoding::LabelEncoding;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, name};
-use crate::numbers::{middle, parse_number};
+use crate::numbers::middle;
 use crate::options::Options;
 
 /// The most classes of a body. A committee has one hypothesis for each, and every example is shown to all of them.
@@ -260,16 +262,13 @@ impl LabelNames {
         if content == Content::Missing {
             return Err(match self.meaning {
                 Meaning::Signs | Meaning::Later => bad_label(text),
+                _ if self.is_column => {
+                    let detail = "The label is missing; `missing=drop` leaves such rows out.";
+                    Fault::new(FormatErrorKind::BadLabel, detail).mended_by("missing", "drop")
+                }
                 _ => {
-                    let detail = match self.is_column {
-                        true => "The label is missing; `missing=drop` leaves such rows out.",
-                        false => "The label is missing; add the label, or omit the example.",
-                    };
-                    let fault = Fault::new(FormatErrorKind::BadLabel, detail);
-                    match self.is_column {
-                        true => fault.mended_by("missing", "drop"),
-                        false => fault,
-                    }
+                    let detail = "The label is missing; add the label, or omit the example.";
+                    Fault::new(FormatErrorKind::BadLabel, detail)
                 }
             });
         }
@@ -582,26 +581,6 @@ pub fn classes_alone(read: &Classes, data: &Data) -> Result<(Classes, Recoding),
     });
     let codes = Recoding::new(recoded, decided.classes.count());
     Ok((decided.classes, codes))
-}
-
-/// Makes the fault of an example without a label where a model with classes needs one.
-pub(crate) fn unlabelled() -> Fault {
-    let detail =
-        "The example has no label, but only labels tell the classes of the model; add the label.";
-    Fault::new(FormatErrorKind::BadLabel, detail)
-}
-
-/// Makes the fault of a body with both 0 and -1, of which this label came second.
-fn mixed_labels(label: &[u8]) -> Fault {
-    let (found, earlier) = match parse_number(label) {
-        Ok(0.0) => (0, -1),
-        _ => (-1, 0),
-    };
-    let detail = format!(
-        "The label {found} occurs in a body that also has the label {earlier}; use either \
-         1 and -1, or 1 and 0."
-    );
-    Fault::new(FormatErrorKind::MixedLabels, detail)
 }
 
 /// The spelling by which labels are compared. The name of a class must be short and in UTF-8.

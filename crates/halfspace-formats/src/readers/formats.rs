@@ -2,8 +2,11 @@
 
 use std::io::Read;
 
+use thiserror::Error;
+
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
+use crate::charset::Charset;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::options::{FormatOption, LabelsColumn, Options};
 use crate::readers::json::data_forms::DataForm;
@@ -358,6 +361,46 @@ impl Format {
         }
         let mut reader = Utf8Reader::new(reader, options.charset, &options.limits);
         (entry.parse)(&mut reader, options, spool, preview)
+    }
+}
+
+/// Why the Content-Type of a text cannot tell its charset.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CharsetFault {
+    /// There is no such charset.
+    #[error("{0}")]
+    Unknown(String),
+    /// The option states another one.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+impl Options {
+    /// Takes the charset of a text from its Content-Type.
+    ///
+    /// # Errors
+    /// An unknown charset, or one that contradicts the option `charset`.
+    pub fn take_charset(&mut self, content_type: &str) -> Result<(), CharsetFault> {
+        let format = Format::from_media_type(content_type);
+        let is_text = format.is_some_and(|format| !format.is_binary());
+        // Clients add the parameter to any type, also to one of bytes.
+        let Some(label) = Charset::label_in(content_type).filter(|_| is_text) else {
+            return Ok(());
+        };
+        let stated = Charset::of(label).map_err(CharsetFault::Unknown)?;
+        match self.charset {
+            None if stated == Charset::UTF_8 => Ok(()),
+            None => {
+                self.charset = Some(stated);
+                Ok(())
+            }
+            Some(own) if own.name() == stated.name() => Ok(()),
+            Some(own) => Err(CharsetFault::Contradiction(format!(
+                "`{}` contradicts the Content-Type, which states `{}`; state one charset",
+                own.name(),
+                stated.name()
+            ))),
+        }
     }
 }
 

@@ -87,37 +87,18 @@ impl TableColumn {
         self.unnamed.no_feature()
     }
 
-    /// The column as the value of an option in a URL. This is its name, or its number if the name needs an escape or
-    /// has another meaning there.
-    pub(crate) fn said(&self, at: usize, has_header: bool) -> String {
-        let name = &self.name;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let has_meaning =
-            ["first", "last", "none"].contains(&name.as_str()) || name.parse::<i64>().is_ok();
-        let is_said = (1..=SAID_BYTES_MAX).contains(&name.len())
-            && name.bytes().all(is_plain)
-            && !has_meaning;
-        match has_header && is_said {
-            true => name.clone(),
-            false => (at + 1).to_string(),
-        }
-    }
-
-    /// Names the column in a fault about its cells.
-    pub(crate) fn about(&self, at: usize, has_header: bool, fault: Fault) -> Fault {
+    /// Names the column in a fault about its cells. Options call the column `said`.
+    pub(crate) fn about(&self, said: &str, fault: Fault) -> Fault {
         let detail = format!(
-            "The column {} {}; `ignore={}` leaves the column out.",
+            "The column {} {}; `ignore={said}` leaves the column out.",
             excerpt(self.name.as_bytes()),
             fault.detail,
-            self.said(at, has_header)
         );
         let own = fault.with(Remedy::Ignore);
         let remedies = own.remedies.into_iter();
         Fault {
             kind: own.kind,
-            remedies: remedies
-                .map(|remedy| remedy.of_column(&self.said(at, has_header)))
-                .collect(),
+            remedies: remedies.map(|remedy| remedy.of_column(said)).collect(),
             detail,
         }
     }
@@ -428,8 +409,25 @@ impl TableColumns {
         })
     }
 
-    fn said(&self, at: usize) -> String {
-        self.columns[at].said(at, self.has_header)
+    /// The column as the value of an option: its name, or its number if the name needs an escape or has another meaning
+    /// there. A number that is the name of another column means that one, so then the name must do.
+    pub(crate) fn said(&self, at: usize) -> String {
+        let name = &self.columns[at].name;
+        let number = (at + 1).to_string();
+        if !self.has_header {
+            return number;
+        }
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let has_meaning = ["first", "last", "none", "appended"].contains(&name.as_str());
+        let is_said = (1..=SAID_BYTES_MAX).contains(&name.len())
+            && name.bytes().all(is_plain)
+            && !has_meaning
+            && !name.contains(BETWEEN);
+        let is_taken = || self.columns.iter().any(|column| column.name == number);
+        match is_said || is_taken() {
+            true => name.clone(),
+            false => number,
+        }
     }
 
     fn listed(&self) -> String {
@@ -444,7 +442,7 @@ impl TableColumns {
     }
 
     pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {
-        self.columns[at].about(at, self.has_header, fault)
+        self.columns[at].about(&self.said(at), fault)
     }
 
     /// The columns of the encoding in their order, as indices of columns of this table.

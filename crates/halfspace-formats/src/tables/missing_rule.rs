@@ -92,6 +92,15 @@ impl MissingRule {
     }
 }
 
+/// The fault of a table of which `missing=drop` leaves no row.
+pub(crate) fn none_left(rows: u64) -> Fault {
+    let detail = format!(
+        "Each of the {rows} rows has a missing cell, so `missing=drop` leaves none; leave out the columns that are \
+         hardly filled, or say `missing=value`."
+    );
+    Fault::new(FormatErrorKind::EmptyData, detail).mended_by("missing", "value")
+}
+
 /// The first word of each column that was taken for a missing cell because no word stood before it.
 #[derive(Default)]
 pub(crate) struct TakenWords(BTreeMap<usize, (u64, &'static str)>);

@@ -30,6 +30,7 @@ pub(crate) mod objects;
 mod plain_rows;
 pub(crate) mod preview;
 mod scan;
+pub(crate) mod seen_table;
 mod stage;
 pub(crate) mod table_builder;
 mod thresholds;

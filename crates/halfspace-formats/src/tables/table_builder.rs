@@ -12,7 +12,7 @@ use halfspace_core::memory;
 
 use super::bare_line::{BareLine, LabelPlace};
 use super::columns::{InColumn, TableColumns};
-use super::missing_rule::{MissingRule, TakenWords};
+use super::missing_rule::{MissingRule, TakenWords, none_left};
 use super::named_table;
 use crate::cell::{Cell, is_missing, missing_number};
 use crate::encoding::{
@@ -409,14 +409,7 @@ impl<'o> TableBuilder<'o> {
         let is_plain = matches!(self.stage, Stage::Plain(_));
         let is_feature = |&at: &usize| self.table.columns[at].no_feature().is_none();
         if is_plain && !self.open.iter().all(is_feature) {
-            self.scan().map_err(|error| {
-                let fault = Fault {
-                    kind: error.kind,
-                    detail: error.detail,
-                    remedies: error.remedies,
-                };
-                (0, fault)
-            })?;
+            self.scan().map_err(|error| (0, error.unplaced()))?;
         }
         // While we do not know this of some column, rows are read cell by cell. The check of all columns is not
         // repeated for each row.
@@ -528,16 +521,8 @@ impl<'o> TableBuilder<'o> {
         if let Some(preview) = self.preview {
             preview.end_table()?;
         }
-        self.taken
-            .check(&self.table, |at| self.may_be_numbers(at))?;
         if self.rows > 0 && self.rows == self.rows_dropped {
-            let detail = format!(
-                "Each of the {} rows has a missing cell, so `missing=drop` leaves none; leave out the columns that are \
-                 hardly filled, or say `missing=value`.",
-                self.rows
-            );
-            let fault = Fault::new(FormatErrorKind::EmptyData, detail);
-            return Err(fault.mended_by("missing", "value").into());
+            return Err(none_left(self.rows).into());
         }
         let (mut table, options) = (self.table, self.options);
         let missing = MissingCells {

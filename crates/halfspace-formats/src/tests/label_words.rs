@@ -245,24 +245,27 @@ fn unlabelled_examples_are_refused_under_class_names() {
 }
 
 #[test]
-fn table_form_must_not_contradict_the_query() {
+fn an_option_of_the_query_replaces_that_of_the_table_form() {
     let body =
         br#"{"table":{"rows":[{"a":1,"y":"u"},{"a":0,"y":"v"}],"labels":"y","positive":"u"}}"#;
     for same in ["", "labels=y", "positive=u", "labels=y&positive=u"] {
         let parsed = read_new(Format::Json, body, same).unwrap();
         assert_eq!(labels(&parsed.data), "10", "{same}");
     }
-    for (other, pointer) in [
-        ("labels=a", "/table/labels"),
-        ("positive=v", "/table/positive"),
-    ] {
-        let error = read_new(Format::Json, body, other).expect_err(other);
-        assert_eq!(error.place, Some(Place::Pointer(pointer.to_owned())));
-        assert!(
-            error.detail.contains("the query has another value"),
-            "{error}"
-        );
-    }
+    let parsed = read_new(Format::Json, body, "positive=v").unwrap();
+    assert_eq!(labels(&parsed.data), "01");
+    let parsed = read_new(Format::Json, body, "labels=a&positive=1").unwrap();
+    assert_eq!(labels(&parsed.data), "10");
+    // A value of the form is checked although it is not used, and lists of both count.
+    let body = br#"{"table":{"rows":[{"a":1,"b":2,"c":3,"y":0}],"ignore":"a","missing":"never"}}"#;
+    let error = read_new(Format::Json, body, "missing=drop").unwrap_err();
+    assert_eq!(
+        error.place,
+        Some(Place::Pointer("/table/missing".to_owned()))
+    );
+    let body = br#"{"table":{"rows":[{"a":1,"b":2,"c":3,"y":0}],"ignore":"a"}}"#;
+    let parsed = read_new(Format::Json, body, "ignore=b&labels=y").unwrap();
+    assert_eq!(parsed.feature_names, Some(vec!["c".to_owned()]));
     let body = br#"{"half_space":{"examples":["10"],"assume":"independent"}}"#;
     let assumed = |assume| {
         let options = Options {

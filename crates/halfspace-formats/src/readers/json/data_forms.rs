@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 
 use halfspace_core::learners::engine::assume::Assume;
 
-use crate::building::label_names::unlabelled;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::building::sample_rules::SampleRules;
 use crate::classes::LabelRule;
+use crate::classes::unlabelled;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{FormatOption, LabelsColumn, Options, UnlabelledMeans};
 use crate::readers::binary::packed::PackedSample;
@@ -71,21 +71,7 @@ pub(crate) fn read(
     }
     let mut form = json::from_reader_of_any(reader, options)?;
     if let DataForm::Rows(rows) = &form {
-        let mut options = options.clone();
-        for (name, text) in &rows.options {
-            let wrong = |detail| {
-                let place = Place::Pointer(format!("/table/{name}"));
-                Fault::new(FormatErrorKind::OutOfRange, detail).placed(Some(place))
-            };
-            if !options.set_within(name, text).map_err(wrong)? {
-                return Err(wrong(
-                    "The encoding belongs in the query of this request.".to_owned(),
-                ));
-            }
-        }
-        let assume = options.assume;
-        let parsed = rows.parse(&options, preview)?;
-        return Ok(DataForm::Sample { parsed, assume });
+        return read_rows(rows, options.clone(), preview);
     }
     options.refuse_columns("this form of JSON")?;
     let has_names = matches!(&form, DataForm::Sample { parsed, .. } if parsed.vocabulary.is_some());
@@ -141,6 +127,29 @@ pub(crate) fn read(
     };
     options.check_n(n)?;
     Ok(form)
+}
+
+/// Reads the rows of a table under these options and those beside the rows.
+fn read_rows(
+    rows: &JsonRows,
+    mut options: Options,
+    preview: Option<&Preview>,
+) -> Result<DataForm, FormatError> {
+    for (name, text) in &rows.options {
+        let wrong = |detail| {
+            let place = Place::Pointer(format!("/table/{name}"));
+            Fault::new(FormatErrorKind::OutOfRange, detail).placed(Some(place))
+        };
+        if !options.set_within(name, text).map_err(wrong)? {
+            return Err(wrong(
+                "The encoding belongs in the query of this request.".to_owned(),
+            ));
+        }
+    }
+    Ok(DataForm::Sample {
+        parsed: rows.parse(&options, preview)?,
+        assume: options.assume,
+    })
 }
 
 /// The value of an option that the query or the body states.

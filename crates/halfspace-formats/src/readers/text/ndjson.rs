@@ -12,11 +12,12 @@ use serde::de::Deserializer;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::building::label_names::{LabelNames, unlabelled};
+use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::building::text_rules::TextRules;
+use crate::classes::unlabelled;
 use crate::classes::{LABEL, LabelRule};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;

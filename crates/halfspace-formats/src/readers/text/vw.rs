@@ -12,12 +12,13 @@
 
 use std::io::Read;
 
-use crate::building::label_names::{LabelNames, unlabelled};
+use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::building::text_rules::TextRules;
+use crate::classes::unlabelled;
 use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::parse_number;
 use crate::options::{LabelsColumn, Options};

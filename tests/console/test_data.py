@@ -147,6 +147,7 @@ def test_clicks_change_how_a_file_is_read(page, service, see):
     expect(page.get_by_role("link", name="Train on these data")).to_have_attribute("href", f"#/train?dataset={dataset['id']}")
 
 
+@pytest.mark.faults
 def test_a_refusal_leads_to_its_control(page):
     page.goto("/#/data/new")
     bring(page, "patients.csv", PATIENTS)
@@ -164,18 +165,18 @@ def test_a_refusal_leads_to_its_control(page):
 
 
 def test_a_click_mends_each_fault_of_a_file(page, service, see):
-    rows = [f"{'n.d.' if row == 7 else row * 3}0,\"{row},5\",{'ab'[row % 2]}" for row in range(40)]
+    rows = [f"{'n.d.' if row == 7 else row * 3 + 1},\"{row},5\",{'ab'[row % 2]}" for row in range(40)]
     page.goto("/#/data/new")
     bring(page, "prices.csv", "\n".join(["size,price,kind", *rows]))
     refusal = page.get_by_role("alert")
     expect(refusal).to_contain_text("4 things stand in the way.")
     see("file-repairs")
-    refusal.get_by_role("button", name="The column `kind` holds the labels").click()
+    refusal.get_by_role("button", name="The column “kind” holds the labels").click()
     expect(refusal).to_contain_text("3 things stand in the way.")
     expect(page).to_have_url(re.compile("labels=kind"))
     refusal.get_by_role("button", name="Take the first choice of each").click()
     expect(refusal).to_have_count(0)
-    page.get_by_role("button", name="Store 39").click()
+    page.get_by_role("button", name=re.compile("^Store")).click()
     assert stored(page, service)["examples"] == 39
 
 
@@ -184,7 +185,7 @@ def test_advice_leaves_out_a_column_that_names_the_rows(page):
     page.goto("/#/data/new")
     bring(page, "names.csv", "\n".join(["who,kind,label", *rows]))
     expect(page.get_by_text("so it seems to name the rows")).to_be_visible()
-    page.get_by_role("button", name="The column `who` is left out").click()
+    page.get_by_role("button", name="The column “who” is left out").click()
     expect(page.get_by_text("so it seems to name the rows")).to_have_count(0)
     expect(page.get_by_text("the request ignores the column")).to_be_visible()
 

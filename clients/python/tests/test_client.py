@@ -533,6 +533,18 @@ def test_explanations_name_the_class(client: halfspace.Client) -> None:
     assert all(f">{name}</th>" in shown for name in set(classes))
 
 
+def test_a_refusal_of_data_has_the_options_that_mend_it(client: halfspace.Client) -> None:
+    table = b"size,price,kind\n1,\"1,5\",a\n2,\"2,5\",b\n3,\"3,5\",a\n"
+    body = requests.Content(table, "text/csv")
+    with pytest.raises(halfspace.Problem, match="To mend it, pass labels='kind', decimal=','") as refused:
+        client.create_dataset(body)
+    options: dict[str, Any] = refused.value.repairs
+    assert client.create_dataset(body, **options).n == 2
+    with pytest.raises(halfspace.Problem) as refused:
+        client.create_dataset(requests.Content(b"a,label\n1,x\n2,y\n3\n", "text/csv"))
+    assert refused.value.repairs == {} and "To mend it" not in str(refused.value)
+
+
 def test_a_comparison_gives_its_figure_as_a_table(client: halfspace.Client) -> None:
     found = client.compare(X, Y, learners=["perceptron"], folds=2, seed=1, max_passes=5, progress=False)
     assert found.figure("csv").startswith("learner,") and found.figure().startswith("<svg")

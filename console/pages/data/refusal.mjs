@@ -49,7 +49,7 @@ function Choices({ of: { detail, line, repairs = [] } }) {
   return html`<div class="stack">
     <p>${line ? `Line ${line}: ` : ""}${Words(detail)}</p>
     <div class="row">${repairs.map((repair) => html`<button type="button" class="small-button" key=${repair.query} title=${repair.query}
-      onClick=${() => mend([repair])}>${repair.sentence.replace(/\.$/, "")}${repair.shape && html` <span class="muted">${shapeOf(repair.shape)}</span>`}</button>`)}</div>
+      onClick=${() => mend([repair])}>${repair.sentence.replace(/\.$/, "").replace(/`([^`]*)`/g, "“$1”")}${repair.shape && html` <span class="muted">→ ${shapeOf(repair.shape)}</span>`}</button>`)}</div>
     ${repairs.length === 0 && html`<p class="small">No option mends this; change the file.</p>`}</div>`;
 }
 

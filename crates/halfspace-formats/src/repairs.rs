@@ -547,13 +547,17 @@ fn sentence(name: &str, value: &str) -> String {
         ("dates", _) => "The month comes first, as in 12/31/2024.".to_owned(),
         ("missing", "drop") => "Rows with a missing cell are left out.".to_owned(),
         ("missing", _) => "A missing cell is a value of its own.".to_owned(),
-        ("missing_values", _) => format!("These texts mean a missing cell: {value}."),
+        ("missing_values", _) => match listed(value).as_slice() {
+            [word] => format!("The text `{word}` means a missing cell."),
+            words => format!("These texts mean a missing cell: {}.", words.join(", ")),
+        },
         ("numbers", "thermometer") => {
-            "Each number becomes bits that tell which thresholds it reaches; a missing cell has a bit of its own."
-                .to_owned()
+            "Numbers become bits, one per threshold; a missing cell has one of its own.".to_owned()
         }
         ("kinds", _) => match (value.rsplit_once(':'), listed(value).len()) {
-            (Some((column, kind)), 1) => format!("The column `{column}` is read as {}.", read_as(kind)),
+            (Some((column, kind)), 1) => {
+                format!("The column `{column}` is read as {}.", read_as(kind))
+            }
             _ => format!("These columns have these kinds: {value}."),
         },
         ("ignore", _) => match listed(value).as_slice() {

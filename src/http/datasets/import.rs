@@ -68,7 +68,7 @@ pub struct DatasetSource {
         (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)),
     extensions(("x-problems" = json!(problems(&[BODY, KEYED, SUBMITTED, STORED,
-        &[Code::BAD_SOURCE, Code::TABLE_OPTION, Code::UNKNOWN_DATASET]])))))]
+        &[Code::BAD_OPTION, Code::BAD_SOURCE, Code::TABLE_OPTION, Code::UNKNOWN_DATASET]])))))]
 pub async fn import_dataset(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -39,7 +39,7 @@ pub struct Problem {
     detail: String,
     /// The first [`ERRORS_MAX`] errors of the request.
     errors: Vec<FieldError>,
-    errors_found: usize,
+    errors_found: u32,
     is_of_content: bool,
     /// Position of the session. The field is boxed because it is rare and results carry problems by value.
     position: Option<Box<u64>>,
@@ -327,7 +327,7 @@ impl Problem {
     /// Returns the detail, with the number of errors if the document does not list all of them.
     fn whole_detail(&self) -> String {
         let (detail, found) = (&self.detail, self.errors_found);
-        if found <= ERRORS_MAX {
+        if found <= ERRORS_MAX as u32 {
             return detail.clone();
         }
         format!("{detail} The request has {found} errors; the first {ERRORS_MAX} are listed.")

@@ -479,7 +479,7 @@ pub(crate) fn mixed_labels(label: &[u8]) -> Fault {
         "The label {found} occurs in a body that also has the label {earlier}; use either \
          1 and -1, or 1 and 0."
     );
-    Fault::new(FormatErrorKind::MixedLabels, detail)
+    Fault::new(FormatErrorKind::MixedLabels, detail).mended_by("positive", "0")
 }
 
 /// Makes the fault of a label that is neither 1 nor -1 nor 0.

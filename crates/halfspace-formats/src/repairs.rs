@@ -486,7 +486,9 @@ fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
         };
     }
     let columns = ranges(group);
-    let remedies = first.fault.remedies.iter().chain([&Remedy::Ignore]);
+    let own = &first.fault.remedies;
+    let ignore = (!own.contains(&Remedy::Ignore)).then_some(&Remedy::Ignore);
+    let remedies = own.iter().chain(ignore);
     let way = |(index, remedy): (usize, &Remedy)| {
         let mut values: Vec<String> = match remedy {
             Remedy::Option(name, _) if is_list(name) => {

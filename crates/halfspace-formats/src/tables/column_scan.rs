@@ -267,7 +267,7 @@ impl ColumnScan {
                 Ok(KeptCell::Number(written.value))
             }
             Content::Number(_) | Content::Written(_) | Content::Flag(..) | Content::Text => {
-                Err(too_many(text, row))
+                Err(too_many(text, str::from_utf8(text).ok().as_slice(), row))
             }
         }
     }
@@ -488,18 +488,26 @@ impl ColumnScan {
     /// Keeps later cells as numbers, because the column has too many values for codes.
     fn become_numbers(&mut self, next: Content, row: u64) -> Result<(), Fault> {
         let words = self.values.iter().filter(|value| is_word(&value.content));
-        if let Some(word) = words.min_by_key(|value| value.first_row) {
+        let words: Vec<&ColumnValue> = words.collect();
+        if let Some(word) = words.iter().min_by_key(|value| value.first_row) {
             let dates = self.doubtful_dates();
-            return Err(dates.unwrap_or_else(|| too_many(word.text.as_bytes(), row)));
+            let among_numbers = words.iter().map(|value| &*value.text);
+            return Err(dates.unwrap_or_else(|| {
+                too_many(
+                    word.text.as_bytes(),
+                    &among_numbers.collect::<Vec<_>>(),
+                    row,
+                )
+            }));
         }
         if is_word(&next) || self.kind == Some(KindName::Boolean) {
-            return Err(too_many(b"", row));
+            return Err(too_many(b"", &[], row));
         }
         self.settle()?;
         let is_open =
             |value: &&ColumnValue| !matches!(value.content, Content::Number(_) | Content::Missing);
         if let Some(other) = self.values.iter().find(is_open) {
-            return Err(too_many(other.text.as_bytes(), row));
+            return Err(too_many(other.text.as_bytes(), &[&other.text], row));
         }
         self.short_codes.fill(NO_CODE);
         self.empty_code = NO_CODE;
@@ -540,8 +548,9 @@ impl ColumnScan {
 }
 
 /// Makes the fault of a column that has more values than there are codes in the rows up to this one, and not all of
-/// them numbers. If nearly every row has a value of its own, the column names the rows.
-fn too_many(word: &[u8], row: u64) -> Fault {
+/// them numbers. Few words among numbers may be missing cells. If nearly every row has a value of its own, the column
+/// names the rows.
+fn too_many(word: &[u8], among_numbers: &[&str], row: u64) -> Fault {
     let such = match word {
         b"" => String::new(),
         word => format!(", among them the text {}", excerpt(word)),
@@ -551,7 +560,11 @@ fn too_many(word: &[u8], row: u64) -> Fault {
          with the kind text makes names of the words of a text, and if the column has numbers, `missing_values=` reads \
          other texts as missing cells"
     );
-    let fault = Fault::new(FormatErrorKind::TableOption, detail);
+    let mut fault = Fault::new(FormatErrorKind::TableOption, detail);
+    if (1..=ODD_SPELLINGS_MAX).contains(&among_numbers.len()) {
+        let words: Vec<String> = among_numbers.iter().map(|word| list_item(word)).collect();
+        fault = fault.mended_by("missing_values", words.join(","));
+    }
     let names_rows = 8 * row <= 9 * VALUES_MAX as u64;
     let fault = if names_rows {
         fault.with(Remedy::Ignore)

@@ -305,8 +305,13 @@ impl TableColumns {
         }
     }
 
-    /// Adds the places where labels usually are.
+    /// Adds the places where labels usually are, unless the first line may be a comment.
     fn naming_the_labels(&self, fault: Fault) -> Fault {
+        let mark = self.columns[0].name.chars().next();
+        let fault = match mark.filter(|mark| self.has_header && ['#', '%'].contains(mark)) {
+            Some(mark) => fault.mended_by("comment", mark),
+            None => fault,
+        };
         let last = self.columns.len() - 1;
         [self.said(last), self.said(0), "none".to_owned()]
             .into_iter()

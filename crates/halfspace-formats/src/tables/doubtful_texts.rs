@@ -40,7 +40,9 @@ pub(crate) fn doubtful_comma(text: &[u8]) -> Fault {
          `decimal=.`",
         excerpt(text)
     );
-    either_mark(Fault::new(FormatErrorKind::TableOption, detail))
+    // Three digits behind the comma are thousands more often than thousandths.
+    let fault = Fault::new(FormatErrorKind::TableOption, detail);
+    fault.mended_by("decimal", ".").mended_by("decimal", ",")
 }
 
 /// The fault of a text that is a number beyond the range of doubles, or a word for infinity.

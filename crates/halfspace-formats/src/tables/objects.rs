@@ -148,7 +148,6 @@ impl<'o> ObjectRows<'o> {
         };
         self.cells.fill((Cell::Missing, 0));
         self.text.clear();
-        let decimal = self.options.table.decimal.unwrap_or_default();
         for (member, (name, value)) in row.0.iter().enumerate() {
             let Some(&at) = self.columns.get(&**name) else {
                 let detail = format!(
@@ -159,7 +158,7 @@ impl<'o> ObjectRows<'o> {
                 let fault = fault.mended_by("vocabulary", "open");
                 return Err(fault.placed(Some(place(member))));
             };
-            let cell = push_cell(value, decimal, &mut self.text);
+            let cell = push_cell(value, &mut self.text);
             self.cells[at] = (
                 cell.map_err(|fault| fault.placed(Some(place(member))))?,
                 member,
@@ -184,12 +183,9 @@ impl<'o> ObjectRows<'o> {
     }
 }
 
-/// Makes the cell of a member, and appends its text to the text of the row. A null is a missing cell.
-fn push_cell(
-    value: &RawValue,
-    decimal: DecimalMark,
-    row: &mut Vec<u8>,
-) -> Result<Cell<Range<usize>>, Fault> {
+/// Makes the cell of a member, and appends its text to the text of the row. A null is a missing cell. JSON writes its
+/// numbers in one way, whatever the decimal mark of texts is.
+fn push_cell(value: &RawValue, row: &mut Vec<u8>) -> Result<Cell<Range<usize>>, Fault> {
     let text = value.get();
     let mut push = |text: &str| {
         let start = row.len();
@@ -212,7 +208,7 @@ fn push_cell(
         }
         b"null" => Cell::Missing,
         b"true" | b"false" => Cell::Boolean(text == "true", push(text)),
-        number => match Cell::of_number(number, decimal) {
+        number => match Cell::of_number(number, DecimalMark::Point) {
             Cell::Number(number, _) => Cell::Number(number, Some(push(text))),
             _ => Cell::Text(push(text)),
         },

@@ -9,7 +9,6 @@ use super::column_scan::{ColumnScan, ColumnValue};
 use super::columns::{TableColumn, TableColumns};
 use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
-use super::number_form::is_number;
 use crate::cell::{Cell, Content, is_missing};
 use crate::encoding::options::Numbers;
 use crate::encoding::{KindName, NamedCells};
@@ -217,13 +216,9 @@ impl SeenTable {
     /// The columns of few words or truth values, as an option names them, from the last one on.
     pub(crate) fn label_candidates(&self) -> Vec<String> {
         let is_candidate = |column: &&SeenColumn| {
-            let words = column.distinct().unwrap_or(0);
-            (2..=CANDIDATE_WORDS_MAX).contains(&words)
-                && !column
-                    .cells
-                    .values
-                    .iter()
-                    .any(|value| is_number(&value.content))
+            let few = (2..=CANDIDATE_WORDS_MAX).contains(&column.distinct().unwrap_or(0));
+            let kind = column.read_as(self).1;
+            few && matches!(kind, Some(KindName::Boolean | KindName::Nominal))
         };
         let candidates = self.columns.iter().rev().filter(is_candidate);
         let candidates = candidates.take(CANDIDATES_MAX);
@@ -240,7 +235,13 @@ impl SeenTable {
             let is_nominal = column.read_as(self).1 == Some(KindName::Nominal);
             (names_rows && is_nominal).then(|| (column.said.clone(), rows, words))
         };
-        self.columns.iter().filter_map(identifier).collect()
+        let is_feature = |column: &&SeenColumn| column.read_as(self).0 == ColumnRole::Feature;
+        let found: Vec<_> = self.columns.iter().filter_map(identifier).collect();
+        // Without them, the table must still have features.
+        match self.columns.iter().filter(is_feature).count() > found.len() {
+            true => found,
+            false => Vec::new(),
+        }
     }
 }
 
@@ -295,7 +296,8 @@ impl SeenColumn {
         let in_doubt = |value: &ColumnValue| ambiguous(value.text.as_bytes(), table.decimal);
         let mut values = self.cells.values.iter().filter(|_| !is_nominal);
         let first = values.find_map(in_doubt);
-        if let Some(fault) = self.fault.clone().or(first) {
+        // What the texts may mean decides whether they are too many.
+        if let Some(fault) = first.or(self.fault.clone()) {
             return (None, Some(fault));
         }
         if self.cells.is_empty() {

@@ -161,6 +161,58 @@ fn repairs_name_a_column_whose_name_is_a_number() {
 }
 
 #[test]
+fn repairs_keep_columns_of_many_values() {
+    let table = |cell: &dyn Fn(usize) -> String| {
+        let row = |row: usize| format!("{};{};{}\n", cell(row), row % 7, ["a", "b"][row % 2]);
+        let rows: String = (0..400).map(row).collect();
+        format!("v;w;class\n{rows}")
+    };
+    let found = mended(&table(&|row| format!("{row},{}", row % 10)));
+    assert_eq!(queries(&found[0]), ["decimal=,", "ignore=v"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    for odd in [3, 300] {
+        let found = mended(&table(&|row| match row == odd {
+            true => "oops".to_owned(),
+            false => format!("{}.5", 1000 + row),
+        }));
+        assert_eq!(queries(&found[0])[0], "missing_values=oops", "{odd}");
+        assert_eq!(queries(&found[1])[0], "missing=drop", "{odd}");
+    }
+}
+
+#[test]
+fn repairs_take_a_first_line_for_a_comment() {
+    for first in ["#x", "# made by x", "% made, by, x"] {
+        let found = mended(&format!("{first}\nh,class\n1.5,a\n2.5,b\n3.5,a\n4.25,b\n"));
+        assert_eq!(found.len(), 1, "{first} {found:?}");
+        let query = queries(&found[0]).remove(0);
+        assert_eq!(query, format!("comment={}", &first[..1]));
+    }
+}
+
+#[test]
+fn repairs_name_labels_that_are_truth_values() {
+    let row = |row: usize| {
+        let cabin = ["", "", "C1"][row % 3];
+        format!("{},{},{}.5,{cabin}\n", 7 * row, row % 2, row)
+    };
+    let rows: String = (0..30).map(row).collect();
+    let found = mended(&format!("PassengerId,Survived,Age,Cabin\n{rows}"));
+    assert_eq!(queries(&found[0])[0], "labels=Survived", "{found:?}");
+    let found = mended("h,class\n1.5,0\n2.5,-1\n3.5,0\n");
+    assert_eq!(queries(&found[0])[0], "positive=0", "{found:?}");
+}
+
+#[test]
+fn numbers_of_json_have_a_point_whatever_the_decimal_mark_is() {
+    let mut options = Options::default();
+    assert_eq!(options.set("decimal", ","), Ok(true));
+    let body = br#"[{"p":0.25,"q":"0,5","y":1},{"p":1.5,"q":"1,5","y":-1}]"#;
+    let read = parse(Format::Json, &body[..], &options).unwrap();
+    assert_eq!(read.data.n(), 2);
+}
+
+#[test]
 fn advice_names_columns_of_words_that_name_the_rows() {
     let row = |row: usize| format!("name-{row},{},{}\n", ["a", "b"][row % 2], row % 2);
     let text: String = (0..40).map(row).collect();

@@ -387,7 +387,8 @@ fn check_index(
         (FormatErrorKind::IndexOrder, detail)
     };
     let fault = Fault::new(kind, detail);
-    let fault = match index < first && next == first {
+    let is_zero = digits > 0 && colon && index < first && next == first;
+    let fault = match is_zero {
         true => fault.mended_by("first_index", "0"),
         false => fault.mended_by("vocabulary", "open"),
     };

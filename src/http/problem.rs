@@ -95,8 +95,9 @@ pub struct RepairDocument {
 
 impl From<Repair> for RepairDocument {
     fn from(repair: Repair) -> Self {
+        let (name, value) = repair.option;
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(repair.options);
+        query.append_pair(name, &value);
         Self {
             query: query.finish(),
             sentence: repair.sentence,

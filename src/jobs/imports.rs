@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use halfspace_core::suggestions::nearest;
+use halfspace_core::suggestions::question;
 use halfspace_formats::{CharsetFault, ContentCoding, Format, OPTION_NAMES, Options};
 use tokio::runtime::Handle;
 
@@ -246,10 +246,7 @@ fn set_options(
 }
 
 fn unknown(name: &str) -> String {
-    let question = match nearest(name, OPTION_NAMES.iter().copied()) {
-        Some(meant) => format!(" (did you mean `{meant}`?)"),
-        None => String::new(),
-    };
+    let question = question(name, OPTION_NAMES);
     let known = OPTION_NAMES.join(", ");
     format!("unknown parameter{question}; the parameters are: {known}, encoding")
 }

@@ -279,8 +279,8 @@ impl Progress {
         }
     }
 
-    /// The progress of an import: its counts are the bytes read of the object and those read again, and it is to read
-    /// `planned` bytes in all.
+    /// The progress of an import. Its counts are the bytes of the object, read for the first time and again, out of
+    /// `planned` bytes.
     #[must_use]
     pub fn of_source(counts: &Counts, planned: Option<u64>, bytes_total: u64) -> Self {
         let read = counts.examples.saturating_add(counts.updates);

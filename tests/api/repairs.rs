@@ -26,6 +26,13 @@ fn pasted(query: &str, problem: &Value) -> String {
     [&[query], &*repairs].concat().join("&")
 }
 
+/// The id of a model that a table trained.
+async fn trained(service: &Service, table: &'static str) -> String {
+    let path = "/v1/learners/perceptron/train";
+    let job = service.post_as(path, CSV, table).await.expect(200).json();
+    job["result"]["model"].as_str().expect("a model").to_owned()
+}
+
 #[tokio::test]
 async fn repairs_of_every_route_with_data_work_when_pasted() {
     let service = Service::start().await;
@@ -92,10 +99,7 @@ async fn repairs_of_rows_in_json_are_a_query_or_members() {
 #[tokio::test]
 async fn repairs_of_an_evaluation_name_the_labels_that_it_needs() {
     let service = Service::start().await;
-    let path = "/v1/learners/perceptron/train";
-    let table = "size,weight,y\n1,2,p\n2,1,e\n";
-    let job = service.post_as(path, CSV, table).await.expect(200).json();
-    let model = job["result"]["model"].as_str().expect("a model");
+    let model = trained(&service, "size,weight,y\n1,2,p\n2,1,e\n").await;
     let path = format!("/v1/models/{model}/evaluate");
     let rows = "size,weight,kind\n1,2,p\n2,1,e\n";
     let refused = service.post_as(&path, CSV, rows).await;
@@ -110,10 +114,7 @@ async fn repairs_of_an_evaluation_name_the_labels_that_it_needs() {
 #[tokio::test]
 async fn repairs_of_a_prediction_know_the_encoding_of_the_model() {
     let service = Service::start().await;
-    let table = "odor,size,y\nfoul,1,p\nnone,2,e\n";
-    let path = "/v1/learners/perceptron/train";
-    let job = service.post_as(path, CSV, table).await.expect(200).json();
-    let model = job["result"]["model"].as_str().expect("a model");
+    let model = trained(&service, "odor,size,y\nfoul,1,p\nnone,2,e\n").await;
     let path = format!("/v1/models/{model}/predict");
     let refused = service.post_as(&path, CSV, "odor,size\nsweet,1\n").await;
     let problem = refused.expect(422).json();

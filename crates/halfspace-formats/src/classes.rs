@@ -11,7 +11,7 @@ use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Content as Cell;
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind, excerpt, listed};
 use crate::numbers::{DecimalMark, EXACT_MAX, exact_decimal, parse_number, shortest};
 
 /// The names of classes, in the order of their codes. There is only one while a session of open classes knows no other.
@@ -314,11 +314,7 @@ impl Classes {
         if let ([positive], Some(negative)) = (self.others.as_slice(), self.negative()) {
             return format!("{} (+1) and {} (-1)", quoted(positive), quoted(negative));
         }
-        let mut names: Vec<String> = self.each().flatten().take(LISTED_MAX).map(quoted).collect();
-        if self.count() > LISTED_MAX {
-            names.push("...".to_owned());
-        }
-        names.join(", ")
+        listed(self.each().flatten().map(quoted), LISTED_MAX)
     }
 
     /// Maps the codes of other data, whose classes are `given`, to the codes of these classes. `occurs` tells whether

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use halfspace_core::memory::NoMemory;
 
-use crate::remedy::Remedy;
+use crate::remedy::{Remedy, list_item};
 
 /// A place in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,6 +224,18 @@ impl Fault {
         self.with(Remedy::Kind(kind))
     }
 
+    /// Adds the reading of these words as missing cells. A word that is not UTF-8 cannot be stated.
+    #[must_use]
+    pub(crate) fn mended_as_missing<'w>(self, words: impl IntoIterator<Item = &'w [u8]>) -> Self {
+        let item = |word| str::from_utf8(word).map(list_item);
+        let items: Result<Vec<String>, _> = words.into_iter().map(item).collect();
+        match items {
+            Ok(items) => self.mended_by("missing_values", items.join(",")),
+            Err(_) => self,
+        }
+    }
+
+    /// Adds an option, unless the fault has it.
     #[must_use]
     pub(crate) fn with(mut self, remedy: Remedy) -> Self {
         if !self.remedies.contains(&remedy) {
@@ -338,6 +350,16 @@ pub(crate) fn excerpt(text: &[u8]) -> String {
         escaped.replace("\\\"", "\"").replace("\\'", "'")
     });
     format!("`{shown}{more}`")
+}
+
+/// Names for a message, of which at most `most` are listed.
+pub(crate) fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let mut shown: Vec<String> = names.by_ref().take(most).collect();
+    if names.next().is_some() {
+        shown.push("...".to_owned());
+    }
+    shown.join(", ")
 }
 
 /// A text for people to read. A byte that is not UTF-8 becomes its code, such as `\xfc`, so that two texts never look

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
-use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, listed};
 use crate::option_text::{is_list, name_list};
 use crate::options::Options;
 use crate::remedy::Remedy;
@@ -56,12 +56,12 @@ pub struct Defect {
     pub repairs: Vec<Repair>,
 }
 
-/// Options that mend a fault.
+/// An option that mends a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// Names and values. They add to the lists of a request and replace its other options.
-    pub options: Vec<(&'static str, String)>,
-    /// What the options say, in a sentence.
+    /// Name and value. It adds to the lists of a request and replaces any other option.
+    pub option: (&'static str, String),
+    /// What the option says, in a sentence.
     pub sentence: String,
     /// The data with this repair and the first repair of every other fault. `None` if this was not tried, or if the
     /// data cannot be read even so.
@@ -163,11 +163,11 @@ struct Mending {
 
 #[derive(Clone, PartialEq)]
 struct Way {
-    options: Vec<(&'static str, String)>,
+    option: (&'static str, String),
     shape: Option<Shape>,
 }
 
-/// What came of a way to say what the columns are, the best first.
+/// How good a way is to say what the columns are, by the outcome of a reading. The best comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// The data are accepted, and classes occur repeatedly.
@@ -259,11 +259,10 @@ impl Search<'_> {
             self.mendings[at].taken = index;
             let stays = |found: &[Mending]| found.iter().any(|own| own.error.detail == detail);
             let way = self.mendings[at].ways[index].clone();
-            let is_unlabelled = way.options == [("labels", "none".to_owned())];
             let rank = match self.reading() {
                 Outcome::Refused(found) if stays(&found) => continue,
                 Outcome::Spent => Rank::Last,
-                _ if is_unlabelled => Rank::Last,
+                _ if way.is_unlabelled() => Rank::Last,
                 Outcome::Accepted(shape) if shape.repeats_classes() => Rank::Accepted,
                 Outcome::Refused(_) => Rank::Mended,
                 Outcome::Accepted(_) => Rank::Doubtful,
@@ -307,7 +306,7 @@ impl Search<'_> {
             .mendings
             .iter()
             .filter_map(Mending::way)
-            .flat_map(|way| &way.options)
+            .map(|way| &way.option)
         {
             // An option that contradicts another one changes nothing, and then its fault stays.
             let _ = options.add(name, value);
@@ -381,8 +380,8 @@ impl Mending {
     /// The fault with the ways that are left, the taken one first.
     fn defect(self) -> Defect {
         let repair = |way: Way| Repair {
-            sentence: way.sentence(),
-            options: way.options,
+            sentence: sentence(way.option.0, &way.option.1),
+            option: way.option,
             shape: way.shape,
         };
         Defect {
@@ -395,30 +394,23 @@ impl Mending {
 impl Way {
     fn of(name: &'static str, value: String) -> Self {
         Self {
-            options: vec![(name, value)],
+            option: (name, value),
             shape: None,
         }
     }
 
-    /// Whether the options suit those of the request, whatever the body is.
+    /// Whether the option suits those of the request, whatever the body is.
     fn suits(&self, base: &Options) -> bool {
-        let is_unlabelled = self.options == [("labels", "none".to_owned())];
-        let mut options = base.clone();
-        let mut stated = self.options.iter();
-        !(is_unlabelled && base.needs_labels())
-            && stated.all(|(name, value)| options.add(name, value) == Ok(true))
+        let (name, value) = &self.option;
+        !(self.is_unlabelled() && base.needs_labels()) && base.clone().add(name, value) == Ok(true)
     }
 
     fn is_about_labels(&self) -> bool {
-        self.options.iter().any(|(name, _)| *name == "labels")
+        self.option.0 == "labels"
     }
 
-    fn sentence(&self) -> String {
-        let said = self
-            .options
-            .iter()
-            .map(|(name, value)| sentence(name, value));
-        said.collect::<Vec<_>>().join(" ")
+    fn is_unlabelled(&self) -> bool {
+        self.is_about_labels() && self.option.1 == "none"
     }
 }
 
@@ -468,23 +460,14 @@ fn alike(one: &RefusedColumn, other: &RefusedColumn) -> bool {
 fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
     let first = &group[0];
     let mut error = first.told.clone().placed(place);
-    if let [_, others @ ..] = group
-        && !others.is_empty()
-    {
-        let names = others
-            .iter()
-            .take(LISTED_MAX)
-            .map(|column| format!("`{}`", column.said));
-        let mut names: Vec<String> = names.collect();
-        if others.len() > LISTED_MAX {
-            names.push("...".to_owned());
-        }
-        let (count, names) = (others.len(), names.join(", "));
-        error.detail += &match count {
-            1 => format!(" The column {names} has the same fault."),
-            _ => format!(" {count} other columns have the same fault: {names}."),
-        };
-    }
+    let others = &group[1..];
+    let names = others.iter().map(|column| format!("`{}`", column.said));
+    let names = listed(names, LISTED_MAX);
+    error.detail += &match others.len() {
+        0 => String::new(),
+        1 => format!(" The column {names} has the same fault."),
+        count => format!(" {count} other columns have the same fault: {names}."),
+    };
     let columns = ranges(group);
     let own = &first.fault.remedies;
     let ignore = (!own.contains(&Remedy::Ignore)).then_some(&Remedy::Ignore);
@@ -511,11 +494,9 @@ fn together(group: &[RefusedColumn], place: Option<Place>) -> Mending {
         let value = values.join(",");
         (value.len() <= REPAIR_BYTES_MAX).then(|| Way::of(remedy.option(), value))
     };
-    let mut ways: Vec<Way> = remedies.enumerate().filter_map(way).collect();
-    ways.dedup();
     Mending {
         error,
-        ways,
+        ways: remedies.enumerate().filter_map(way).collect(),
         taken: 0,
     }
 }
@@ -549,20 +530,20 @@ fn sentence(name: &str, value: &str) -> String {
         ("dates", _) => "The month comes first, as in 12/31/2024.".to_owned(),
         ("missing", "drop") => "Rows with a missing cell are left out.".to_owned(),
         ("missing", _) => "A missing cell is a value of its own.".to_owned(),
-        ("missing_values", _) => match listed(value).as_slice() {
+        ("missing_values", _) => match items(value).as_slice() {
             [word] => format!("The text `{word}` means a missing cell."),
             words => format!("These texts mean a missing cell: {}.", words.join(", ")),
         },
         ("numbers", "thermometer") => {
             "Numbers become bits, one per threshold; a missing cell has one of its own.".to_owned()
         }
-        ("kinds", _) => match (value.rsplit_once(':'), listed(value).len()) {
+        ("kinds", _) => match (value.rsplit_once(':'), items(value).len()) {
             (Some((column, kind)), 1) => {
                 format!("The column `{column}` is read as {}.", read_as(kind))
             }
             _ => format!("These columns have these kinds: {value}."),
         },
-        ("ignore", _) => match listed(value).as_slice() {
+        ("ignore", _) => match items(value).as_slice() {
             [column] if !column.contains("..") => format!("The column `{column}` is left out."),
             columns => format!("These columns are left out: {}.", columns.join(", ")),
         },
@@ -578,7 +559,7 @@ fn sentence(name: &str, value: &str) -> String {
 }
 
 /// The items of an option that is a list.
-fn listed(value: &str) -> Vec<String> {
+fn items(value: &str) -> Vec<String> {
     name_list(value).unwrap_or_default()
 }
 

@@ -16,7 +16,7 @@ use crate::http::app_state::App;
 use crate::http::document::declared::{BODY, KEYED, STORED, SUBMITTED, problems};
 use crate::http::extract::body::RequestMemory;
 use crate::http::extract::data_body::read_json;
-use crate::http::extract::data_options::DataParameters;
+use crate::http::extract::data_options::{DataParameters, assumed};
 use crate::http::extract::idempotency::{KeyHeader, once};
 use crate::http::extract::{Caller, PreferWait, query_pairs};
 use crate::http::jobs::answer::{Wait, replay};
@@ -78,13 +78,7 @@ pub async fn import_dataset(
     let wait = Wait::from(prefer);
     let make = async |request: Request, key| {
         let mut parameters = BTreeMap::from_iter(query_pairs(request.uri().query())?);
-        let assume = match parameters.remove("assume") {
-            None => None,
-            Some(text) => Some(serde_json::from_value(text.into()).map_err(|_| {
-                let known = "not one of uniform-positive, reflected, uniform";
-                Problem::parameter(Code::INVALID_PARAMETER, "assume", known)
-            })?),
-        };
+        let assume = parameters.remove("assume").map(assumed).transpose()?;
         let source: DatasetSource = read_json(&app, request).await?;
         let job = RequestedJob {
             task: TaskSpec::Import(ImportSpec {

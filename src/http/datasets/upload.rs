@@ -237,7 +237,7 @@ struct JsonQuery {
     of_rows: DataOptions,
     /// Those of listed examples, which have texts and nothing else that an option could be about.
     of_listed: Options,
-    /// The first parameter that only a table has, and the first that only examples in the body have.
+    /// The first parameter of tables alone, and the first of examples in the body alone.
     only_rows: Option<String>,
     only_sent: Option<String>,
 }
@@ -401,13 +401,7 @@ pub fn line_options(
     for (parameter, text) in query {
         match parameter.as_str() {
             "name" => name = Some(text),
-            "assume" => {
-                let assume = serde_json::from_value(text.into()).map_err(|_| {
-                    let known = "not one of uniform-positive, reflected, uniform";
-                    Problem::parameter(Code::INVALID_PARAMETER, "assume", known)
-                });
-                data.options.assume = Some(assume?);
-            }
+            "assume" => data.options.assume = Some(data_options::assumed(text)?),
             parameter if data.parameter(parameter, &text)? => {}
             parameter => return Err(data_options::unknown(parameter, &["name", "assume"])),
         }

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use halfspace_formats::{self, Format, FormatError, Options, json};
+use halfspace_formats::{self, Format, FormatError, Options, TRIED_BYTES_MAX, json};
 
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, Content, Effort, SentBytes};
@@ -168,7 +168,11 @@ impl DataBody {
         parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
     ) -> Result<(T, Option<OwnerPermit>), Problem> {
         let digest = self.parts.extensions.get::<RequestDigest>().cloned();
-        let kept = self.mended_under.as_ref().map(|_| KeptBody::default());
+        let headers = &self.parts.headers;
+        let is_too_long = !headers.contains_key(header::CONTENT_ENCODING)
+            && body::declared_length(headers).is_some_and(|bytes| bytes > TRIED_BYTES_MAX as u64);
+        let mended_under = self.mended_under.filter(|_| !is_too_long);
+        let kept = mended_under.as_ref().map(|_| KeptBody::default());
         let keeping = kept.clone();
         let parse = move |reader: &mut dyn Read| match keeping {
             Some(keeping) => keeping.parse(reader, parse),
@@ -187,7 +191,7 @@ impl DataBody {
         let how = (effort, Content::of(Some(self.format)));
         let read = body::read(app, &self.parts, self.body, &self.limits, how, parse).await;
         let whole = kept.and_then(|kept| kept.whole());
-        match (read, self.mended_under, whole) {
+        match (read, mended_under, whole) {
             (Err(problem), Some(options), Some(whole)) if problem.has_repairs() => {
                 // Readings are work of the pool. While it is taken, the first fault must do.
                 let Ok(permit) = app.permits.uploads.try_take(&body::owner(&self.parts)?) else {

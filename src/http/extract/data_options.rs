@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderMap, header};
 use halfspace_core::suggestions::nearest;
-use halfspace_formats::{CharsetFault, OPTION_NAMES, Options, ParseLimits};
+use halfspace_formats::{Assume, CharsetFault, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
 use crate::jobs::{EncodingFault, EncodingSource, JobsError};
@@ -281,6 +281,17 @@ pub fn take_charset(options: &mut Options, headers: &HeaderMap) -> Result<(), Pr
             CharsetFault::Contradiction(_) => (Code::BAD_OPTION, "charset"),
         };
         Problem::parameter(code, name, fault.to_string())
+    })
+}
+
+/// The distribution that a query declares for the data.
+///
+/// # Errors
+/// The allowed values.
+pub fn assumed(text: String) -> Result<Assume, Problem> {
+    serde_json::from_value(text.into()).map_err(|_| {
+        let known = "not one of uniform-positive, reflected, uniform";
+        Problem::parameter(Code::INVALID_PARAMETER, "assume", known)
     })
 }
 

@@ -18,7 +18,7 @@ use crate::jobs::{
 };
 use crate::records::import::ImportSpec;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
-use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner};
+use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner, Priority};
 use crate::storage::sources::SourceError;
 
 use crate::http::app_state::App;
@@ -58,11 +58,8 @@ async fn checked_job(
     at: &TaskPlace,
     key: Keyed,
 ) -> Result<NewJob, Problem> {
-    if let TaskSpec::Import(import) = job.task {
-        let job = RequestedJob {
-            task: TaskSpec::Import(import.clone()),
-            ..job
-        };
+    if let TaskSpec::Import(import) = &job.task {
+        let import = import.clone();
         return checked_import(app, owner, job, &import, at, key).await;
     }
     let RequestedJob { task, seed, .. } = job;
@@ -118,16 +115,30 @@ async fn checked_job(
     let mut work = resolved(app, &owner, &spec, inputs, at).await?;
     spec.data.unfit = std::mem::take(&mut work.unfit);
     let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
-    new.job = Job {
-        name: job.name,
-        data_sha256: found.sha256,
-        dataset: found.dataset,
+    new.job.data_sha256 = found.sha256;
+    new.job.dataset = found.dataset;
+    Ok(described(new, job.name, callback, job.priority, &key))
+}
+
+/// Adds to a job what any request may say of it.
+fn described(
+    new: NewJob,
+    name: Option<String>,
+    callback: Option<CallbackUrl>,
+    priority: Option<Priority>,
+    key: &Keyed,
+) -> NewJob {
+    let job = Job {
+        name,
         callback: callback.map(|url| Callback::new(url.as_str())),
-        priority: job.priority.unwrap_or_default().get(),
+        priority: priority.unwrap_or_default().get(),
         ..new.job
     };
-    new.key = key.claim();
-    Ok(new)
+    NewJob {
+        job,
+        key: key.claim(),
+        ..new
+    }
 }
 
 /// Checks the request for an import, which looks at the object.
@@ -159,15 +170,8 @@ async fn checked_import(
         },
     };
     let work = resolved(app, &owner, &spec, inputs, at).await?;
-    let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
-    new.job = Job {
-        name: job.name,
-        callback: callback.map(|url| Callback::new(url.as_str())),
-        priority: job.priority.unwrap_or_default().get(),
-        ..new.job
-    };
-    new.key = key.claim();
-    Ok(new)
+    let new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
+    Ok(described(new, job.name, callback, job.priority, &key))
 }
 
 /// The problem for an object that cannot be imported, placed in its request.

@@ -67,7 +67,7 @@ pub struct JobRequest {
     #[serde(default, deserialize_with = "with_seed")]
     experiment: Option<Requested<experiment::Requested>>,
     #[schema(required = false, value_type = GridSpec)]
-    #[serde(default, deserialize_with = "of_training")]
+    #[serde(default, deserialize_with = "alone")]
     grid: Option<Requested<GridSpec>>,
     #[schema(required = false, value_type = CompareSpec)]
     #[serde(default, deserialize_with = "with_data")]
@@ -105,12 +105,7 @@ fn with_seed<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T
     given(task, &["seed"])
 }
 
-/// Reads a grid. Its training has the data.
-fn of_training<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
-    given(task, &[])
-}
-
-/// Reads a task that has no fields beside its own.
+/// Reads a task that has no fields beside its own. The training of a grid has the data.
 fn alone<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
     given(task, &[])
 }

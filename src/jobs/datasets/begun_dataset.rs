@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::records::id::DatasetKind;
 use crate::records::{DatasetId, Timestamp};
-use crate::storage::Blobs;
 use crate::storage::blobs::writer::BlobWriter;
+use crate::storage::{Blobs, StoreError};
 
 use super::Datasets;
 use crate::jobs::error::JobsError;
@@ -52,15 +52,20 @@ impl BegunDataset {
 
     /// Removes the remains of the blob. If a reader still has the target, that happens when the reader ends.
     pub async fn abort(self) {
-        if let Some(blob) = self.into_blob() {
+        if let Ok(blob) = self.into_blob() {
             blob.abort().await;
         }
     }
 
-    /// The blob, unless a reader still has the target.
-    pub(super) fn into_blob(self) -> Option<BlobWriter> {
-        let blob = Arc::into_inner(self.blob)?;
-        Some(blob.into_inner().unwrap_or_else(PoisonError::into_inner))
+    /// The blob.
+    ///
+    /// # Errors
+    /// When a reader still has the target.
+    pub(super) fn into_blob(self) -> Result<BlobWriter, StoreError> {
+        let blob = Arc::into_inner(self.blob).ok_or_else(|| {
+            StoreError::other("the examples of a dataset were stored before their reader ended")
+        })?;
+        Ok(blob.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -13,7 +13,9 @@ use tokio::runtime::Handle;
 use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
-use crate::records::{DataFacts, Dataset, DatasetSummary, JobId, KeyClaim, Names, Owner};
+use crate::records::{
+    DataFacts, Dataset, DatasetId, DatasetSummary, JobId, KeyClaim, Names, Owner, Timestamp,
+};
 use crate::storage::blobs::writer::BlobWriter;
 use crate::storage::{Blobs, StoreError};
 
@@ -55,25 +57,10 @@ impl Datasets {
             None => self.reservations.reserve(&new.owner, bytes).await?,
         };
         reserved.set(bytes).map_err(JobsError::OverQuota)?;
-        let (id, created_at) = (new.begun.id, new.begun.created_at);
-        let blob = new.begun.into_blob().ok_or_else(|| {
-            StoreError::other("the examples of a dataset were stored before their reader ended")
-        })?;
+        let described = Described::of(&new);
+        let blob = new.begun.into_blob()?;
         let (parsed, facts, bytes) = self.write_blob(new.parsed, new.assume, blob).await?;
-        let key = Blobs::dataset_key(id);
-        let dataset = Dataset {
-            summary: DatasetSummary {
-                id,
-                owner: new.owner,
-                name: new.name,
-                facts,
-                seed: new.seed,
-                bytes,
-                data_key: key.clone(),
-                created_at,
-            },
-            names: Names::of(&parsed),
-        };
+        let dataset = described.dataset(&parsed, facts, bytes);
         // From here on the row counts the bytes. A second count by the reservation could refuse another upload
         // that fits.
         drop((new.reserved, reserved));
@@ -87,7 +74,7 @@ impl Datasets {
                 self.store.insert(&dataset, claim).await?;
             }
             Err(error) => {
-                forget_data(&self.blobs, Some(&key)).await;
+                forget_data(&self.blobs, Some(&dataset.summary.data_key)).await;
                 return Err(error.into());
             }
         }
@@ -109,10 +96,8 @@ impl Datasets {
         if let Some(reserved) = &new.reserved {
             reserved.set(bytes).map_err(JobsError::OverQuota)?;
         }
-        let (id, created_at) = (new.begun.id, new.begun.created_at);
-        let mut blob = new.begun.into_blob().ok_or_else(|| {
-            StoreError::other("the examples of a dataset were stored before their reader ended")
-        })?;
+        let described = Described::of(&new);
+        let mut blob = new.begun.into_blob()?;
         let compared_max = self.compared_max();
         let facts = match &new.parsed.data {
             ParsedRows::Stored(stored) => facts(&new.parsed, stored, new.assume, compared_max),
@@ -134,19 +119,7 @@ impl Datasets {
             }
         };
         let bytes = runtime.block_on(blob.finish())?;
-        Ok(Dataset {
-            summary: DatasetSummary {
-                id,
-                owner: new.owner,
-                name: new.name,
-                facts,
-                seed: new.seed,
-                bytes,
-                data_key: Blobs::dataset_key(id),
-                created_at,
-            },
-            names: Names::of(&new.parsed),
-        })
+        Ok(described.dataset(&new.parsed, facts, bytes))
     }
 
     /// Writes the examples to the blob, unless their reader did so, and publishes the blob. Returns the length of the
@@ -235,6 +208,44 @@ impl Datasets {
             return Err(unwritten(error).into());
         }
         Ok((key, blob.finish().await?))
+    }
+}
+
+/// What is known of a dataset before its blob is written.
+struct Described {
+    id: DatasetId,
+    created_at: Timestamp,
+    owner: Owner,
+    name: Option<String>,
+    seed: Option<u64>,
+}
+
+impl Described {
+    fn of(new: &NewDataset) -> Self {
+        Self {
+            id: new.begun.id,
+            created_at: new.begun.created_at,
+            owner: new.owner.clone(),
+            name: new.name.clone(),
+            seed: new.seed,
+        }
+    }
+
+    /// The dataset of the examples, whose blob has `bytes` bytes.
+    fn dataset(self, parsed: &Parsed<ParsedRows>, facts: DataFacts, bytes: u64) -> Dataset {
+        Dataset {
+            summary: DatasetSummary {
+                id: self.id,
+                owner: self.owner,
+                name: self.name,
+                facts,
+                seed: self.seed,
+                bytes,
+                data_key: Blobs::dataset_key(self.id),
+                created_at: self.created_at,
+            },
+            names: Names::of(parsed),
+        }
     }
 }
 

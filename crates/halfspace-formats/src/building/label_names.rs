@@ -15,7 +15,7 @@ use crate::classes::{
     Classes, LabelRule, Recoding, bad_label, canonical, mixed_labels, threshold_of,
 };
 use crate::encoding::LabelEncoding;
-use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, name};
+use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, listed, name};
 use crate::numbers::middle;
 use crate::options::Options;
 
@@ -538,14 +538,9 @@ impl LabelNames {
 
     /// Names the values and their numbers of rows in an error.
     fn counted(&self) -> String {
-        let shown = self.values.iter().take(SHOWN_MAX);
-        let mut texts: Vec<String> = shown
-            .map(|value| format!("{} ({})", excerpt(value.text.as_bytes()), value.rows))
-            .collect();
-        if self.values.len() > SHOWN_MAX {
-            texts.push("...".to_owned());
-        }
-        texts.join(", ")
+        let counted =
+            |value: &LabelValue| format!("{} ({})", excerpt(value.text.as_bytes()), value.rows);
+        listed(self.values.iter().map(counted), SHOWN_MAX)
     }
 }
 

@@ -7,7 +7,6 @@ use crate::dates::DatePart;
 use crate::encoding::options::Numbers;
 use crate::encoding::{ColumnKind, KindName};
 use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::remedy::list_item;
 use crate::written_number::Notation;
 
 /// The kind of a column as its cells tell it.
@@ -129,7 +128,7 @@ fn check_stated(
     Err(match (stated, word) {
         (Some(KindName::Number), None) => fault.mended_by_kind("date"),
         (Some(KindName::Number), Some(word)) => fault
-            .mended_by("missing_values", list_item(&word.text))
+            .mended_as_missing([word.text.as_bytes()])
             .mended_by_kind("nominal"),
         (Some(KindName::Date), _) => fault
             .mended_by("dates", "dmy")

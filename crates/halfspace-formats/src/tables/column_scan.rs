@@ -267,7 +267,7 @@ impl ColumnScan {
                 Ok(KeptCell::Number(written.value))
             }
             Content::Number(_) | Content::Written(_) | Content::Flag(..) | Content::Text => {
-                Err(too_many(text, str::from_utf8(text).ok().as_slice(), row))
+                Err(too_many(&[text], row))
             }
         }
     }
@@ -478,9 +478,8 @@ impl ColumnScan {
                  `missing_values={word}` reads such cells as missing, and `kinds=` with the kind nominal reads every \
                  value as a word"
             );
-            let every: Vec<_> = words.iter().map(|value| list_item(&value.text)).collect();
             Fault::new(FormatErrorKind::TableOption, detail)
-                .mended_by("missing_values", every.join(","))
+                .mended_as_missing(words.iter().map(|value| value.text.as_bytes()))
                 .mended_by_kind("nominal")
         })
     }
@@ -488,26 +487,21 @@ impl ColumnScan {
     /// Keeps later cells as numbers, because the column has too many values for codes.
     fn become_numbers(&mut self, next: Content, row: u64) -> Result<(), Fault> {
         let words = self.values.iter().filter(|value| is_word(&value.content));
-        let words: Vec<&ColumnValue> = words.collect();
-        if let Some(word) = words.iter().min_by_key(|value| value.first_row) {
+        let mut words: Vec<&ColumnValue> = words.collect();
+        words.sort_by_key(|value| value.first_row);
+        if !words.is_empty() {
+            let words: Vec<&[u8]> = words.iter().map(|value| value.text.as_bytes()).collect();
             let dates = self.doubtful_dates();
-            let among_numbers = words.iter().map(|value| &*value.text);
-            return Err(dates.unwrap_or_else(|| {
-                too_many(
-                    word.text.as_bytes(),
-                    &among_numbers.collect::<Vec<_>>(),
-                    row,
-                )
-            }));
+            return Err(dates.unwrap_or_else(|| too_many(&words, row)));
         }
         if is_word(&next) || self.kind == Some(KindName::Boolean) {
-            return Err(too_many(b"", &[], row));
+            return Err(too_many(&[], row));
         }
         self.settle()?;
         let is_open =
             |value: &&ColumnValue| !matches!(value.content, Content::Number(_) | Content::Missing);
         if let Some(other) = self.values.iter().find(is_open) {
-            return Err(too_many(other.text.as_bytes(), &[&other.text], row));
+            return Err(too_many(&[other.text.as_bytes()], row));
         }
         self.short_codes.fill(NO_CODE);
         self.empty_code = NO_CODE;
@@ -548,12 +542,12 @@ impl ColumnScan {
 }
 
 /// Makes the fault of a column that has more values than there are codes in the rows up to this one, and not all of
-/// them numbers. Few words among numbers may be missing cells. If nearly every row has a value of its own, the column
-/// names the rows.
-fn too_many(word: &[u8], among_numbers: &[&str], row: u64) -> Fault {
-    let such = match word {
-        b"" => String::new(),
-        word => format!(", among them the text {}", excerpt(word)),
+/// them numbers but `words`, in the order of their rows. Few of them may be missing cells. If nearly every row has a
+/// value of its own, the column names the rows.
+fn too_many(words: &[&[u8]], row: u64) -> Fault {
+    let such = match words.first() {
+        None => String::new(),
+        Some(word) => format!(", among them the text {}", excerpt(word)),
     };
     let detail = format!(
         "has more than {VALUES_MAX} different values{such}; `vocabulary=open` takes any number of words, `kinds=` \
@@ -561,15 +555,11 @@ fn too_many(word: &[u8], among_numbers: &[&str], row: u64) -> Fault {
          other texts as missing cells"
     );
     let mut fault = Fault::new(FormatErrorKind::TableOption, detail);
-    if (1..=ODD_SPELLINGS_MAX).contains(&among_numbers.len()) {
-        let words: Vec<String> = among_numbers.iter().map(|word| list_item(word)).collect();
-        fault = fault.mended_by("missing_values", words.join(","));
+    if (1..=ODD_SPELLINGS_MAX).contains(&words.len()) {
+        fault = fault.mended_as_missing(words.iter().copied());
     }
-    let names_rows = 8 * row <= 9 * VALUES_MAX as u64;
-    let fault = if names_rows {
-        fault.with(Remedy::Ignore)
-    } else {
-        fault
-    };
+    if 8 * row <= 9 * VALUES_MAX as u64 {
+        fault = fault.with(Remedy::Ignore);
+    }
     fault.mended_by("vocabulary", "open")
 }

@@ -10,7 +10,7 @@ use super::unnamed::Unnamed;
 use crate::cell::Cell;
 use crate::encoding::options::{Numbers, TableOptions};
 use crate::encoding::{ColumnEncoding, KindName, TableEncoding};
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind, excerpt, listed};
 use crate::options::LabelsColumn;
 use crate::remedy::Remedy;
 
@@ -436,14 +436,11 @@ impl TableColumns {
     }
 
     fn listed(&self) -> String {
-        let names = self.columns.iter().take(LISTED_MAX);
-        let mut names: Vec<String> = names
-            .map(|column| excerpt(column.name.as_bytes()))
-            .collect();
-        if self.columns.len() > LISTED_MAX {
-            names.push("...".to_owned());
-        }
-        names.join(", ")
+        let columns = self.columns.iter();
+        listed(
+            columns.map(|column| excerpt(column.name.as_bytes())),
+            LISTED_MAX,
+        )
     }
 
     pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {

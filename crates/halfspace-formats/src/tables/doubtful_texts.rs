@@ -4,7 +4,6 @@ use super::number_form::is_number;
 use crate::cell::Content;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::numbers::{DecimalMark, NumberFault, parse_number};
-use crate::remedy::list_item;
 
 /// The fault of a text that may have been meant as a number. `decimal` is the decimal mark that the request states.
 pub(crate) fn ambiguous(text: &[u8], decimal: Option<DecimalMark>) -> Option<Fault> {
@@ -55,11 +54,8 @@ fn not_finite(text: &[u8]) -> Option<Fault> {
              `missing_values=` as a missing cell",
             excerpt(text)
         );
-        let fault = Fault::new(FormatErrorKind::BadValue, detail);
-        let fault = match str::from_utf8(text) {
-            Ok(word) => fault.mended_by("missing_values", list_item(word)),
-            Err(_) => fault,
-        };
-        fault.mended_by_kind("nominal")
+        Fault::new(FormatErrorKind::BadValue, detail)
+            .mended_as_missing([text])
+            .mended_by_kind("nominal")
     })
 }

@@ -129,7 +129,7 @@ impl TakenWords {
              `missing_values={word}` if it is one, or give the column the kind nominal in `kinds=`"
         );
         let fault = Fault::new(FormatErrorKind::TableOption, detail)
-            .mended_by("missing_values", *word)
+            .mended_as_missing([word.as_bytes()])
             .mended_by_kind("nominal");
         Err(table.about(at, fault))
     }

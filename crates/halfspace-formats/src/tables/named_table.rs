@@ -30,7 +30,7 @@ use crate::encoding::{
 use crate::error::{Fault, FormatErrorKind, Place, excerpt, name};
 use crate::numbers::DecimalMark;
 use crate::options::{Header, Options};
-use crate::remedy::{Remedy, list_item};
+use crate::remedy::Remedy;
 use crate::stored::spool::Spool;
 use crate::vocabulary::{name_of, prefixes_in, push_prefix};
 
@@ -424,12 +424,10 @@ impl NamedColumn {
             "must hold {cells} in each cell, as `kinds=` says, but has {shown} in row {row}, which `missing_values=` \
              can declare a missing cell"
         );
-        let fault = Fault::new(FormatErrorKind::TableOption, detail);
-        let fault = match str::from_utf8(text) {
-            Ok(word) => fault.mended_by("missing_values", list_item(word)),
-            Err(_) => fault,
-        };
-        table.about(self.at, fault.mended_by_kind("nominal"))
+        let fault = Fault::new(FormatErrorKind::TableOption, detail)
+            .mended_as_missing([text])
+            .mended_by_kind("nominal");
+        table.about(self.at, fault)
     }
 }
 

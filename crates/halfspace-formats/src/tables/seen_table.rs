@@ -217,16 +217,16 @@ impl SeenTable {
     pub(crate) fn label_candidates(&self) -> Vec<String> {
         let is_candidate = |column: &&SeenColumn| {
             let few = (2..=CANDIDATE_WORDS_MAX).contains(&column.distinct().unwrap_or(0));
-            let kind = column.read_as(self).1;
-            few && matches!(kind, Some(KindName::Boolean | KindName::Nominal))
+            let kind = || column.read_as(self).1;
+            few && matches!(kind(), Some(KindName::Boolean | KindName::Nominal))
         };
         let candidates = self.columns.iter().rev().filter(is_candidate);
         let candidates = candidates.take(CANDIDATES_MAX);
         candidates.map(|column| column.said.clone()).collect()
     }
 
-    /// The columns of words that seem to name the rows, because nearly every row has a word of its own: each as an
-    /// option names it, with the numbers of its cells and of its words.
+    /// The columns whose words seem to name the rows, because nearly every row has one of its own. Returns how an
+    /// option names the column, and the numbers of its cells and of its words.
     pub(crate) fn identifiers(&self) -> Vec<(String, u64, u32)> {
         let identifier = |column: &SeenColumn| {
             let words = column.distinct()?;

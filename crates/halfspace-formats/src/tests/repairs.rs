@@ -24,7 +24,7 @@ fn defects(format: Format, body: &[u8], options: &Options) -> Vec<Defect> {
 fn pasted(options: &Options, defects: &[Defect]) -> Options {
     let mut options = options.clone();
     let firsts = defects.iter().filter_map(|defect| defect.repairs.first());
-    for (name, value) in firsts.flat_map(|repair| &repair.options) {
+    for (name, value) in firsts.map(|repair| &repair.option) {
         assert_eq!(options.add(name, value), Ok(true), "{name}={value}");
     }
     options
@@ -54,10 +54,9 @@ fn mended_under(text: &str, options: Options) -> Vec<Defect> {
 }
 
 fn queries(defect: &Defect) -> Vec<String> {
-    let query = |(name, value): &(&str, String)| format!("{name}={value}");
-    let options = |repair: &crate::Repair| repair.options.iter().map(query).collect::<Vec<_>>();
     let repairs = defect.repairs.iter();
-    repairs.map(|repair| options(repair).join("&")).collect()
+    let query = |repair: &crate::Repair| format!("{}={}", repair.option.0, repair.option.1);
+    repairs.map(query).collect()
 }
 
 #[test]
@@ -152,9 +151,7 @@ fn repairs_name_a_column_whose_name_is_a_number() {
         };
         let found = mended_under(&format!("{names}\n{rows}"), options);
         let repairs = &found[0].repairs;
-        let ignoring = repairs
-            .iter()
-            .find(|repair| repair.options[0].0 == "ignore");
+        let ignoring = repairs.iter().find(|repair| repair.option.0 == "ignore");
         let shape = ignoring.and_then(|repair| repair.shape);
         assert_eq!(shape.map(|shape| shape.n), Some(2), "{names}: {found:?}");
     }

@@ -4,7 +4,7 @@ use halfspace_core::memory;
 
 use super::package::{Package, RECORDS_MAX};
 use super::xml::XmlPart;
-use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatError, FormatErrorKind, excerpt, listed};
 
 /// An error lists at most this many sheets.
 const LISTED_MAX: usize = 40;
@@ -138,12 +138,11 @@ impl Workbook {
 
     /// Lists the names of the sheets.
     pub(super) fn listed(&self) -> String {
-        let names = self.sheets.iter().take(LISTED_MAX);
-        let mut names: Vec<String> = names.map(|sheet| excerpt(sheet.name.as_bytes())).collect();
-        if self.sheets.len() > LISTED_MAX {
-            names.push("...".to_owned());
-        }
-        names.join(", ")
+        let sheets = self.sheets.iter();
+        listed(
+            sheets.map(|sheet| excerpt(sheet.name.as_bytes())),
+            LISTED_MAX,
+        )
     }
 }
 

@@ -153,6 +153,8 @@ CREATE TABLE datasets (
     seed           BIGINT CHECK (seed >= 0),
     sha256         TEXT NOT NULL,
     bytes          BIGINT NOT NULL,
+    -- Of them, those of the raw cells of the table, which are a blob of their own. Without raw cells there are none.
+    cells_bytes    BIGINT NOT NULL DEFAULT 0 CHECK (cells_bytes >= 0),
     data_key       TEXT COLLATE "C" NOT NULL UNIQUE,
     created_at     BIGINT NOT NULL,
     features       TEXT,

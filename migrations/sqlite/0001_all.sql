@@ -168,6 +168,8 @@ CREATE TABLE datasets (
     seed           INTEGER CHECK (seed >= 0),
     sha256         TEXT    NOT NULL,
     bytes          INTEGER NOT NULL,
+    -- Of them, those of the raw cells of the table, which are a blob of their own. Without raw cells there are none.
+    cells_bytes    INTEGER NOT NULL DEFAULT 0 CHECK (cells_bytes >= 0),
     -- The blob. Written before the row, deleted after it.
     data_key       TEXT    NOT NULL UNIQUE,
     created_at     INTEGER NOT NULL,

@@ -71,6 +71,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::experiments::list_figures))
         .routes(routes!(jobs::experiments::run_figure))
         .routes(routes!(datasets::get_dataset, datasets::delete_dataset))
+        .routes(routes!(datasets::encode::encode_dataset))
         .routes(routes!(datasets::examples::list_dataset_examples))
         .routes(routes!(datasets::import::import_dataset))
         .routes(routes!(samples::list_samples))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halfspace_core::suggestions::question;
-use halfspace_formats::{CharsetFault, ContentCoding, Format, OPTION_NAMES, Options};
+use halfspace_formats::{CellKeeper, CharsetFault, ContentCoding, Format, OPTION_NAMES, Options};
 use tokio::runtime::Handle;
 
 use crate::records::import::{ImportSpec, SourceVersion};
@@ -193,6 +193,7 @@ impl Imports {
         let mut options = Options {
             limits: limits.clone(),
             assume: spec.assume,
+            cells: Some(CellKeeper::default()),
             ..Options::default()
         };
         let encoding = set_options(&mut options, spec)?;

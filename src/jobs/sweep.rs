@@ -182,7 +182,8 @@ impl Sweep {
                 break;
             }
         }
-        let unnamed = blobs.into_iter().filter(|blob| !used.contains(&blob.key));
+        let is_used = |key: &str| used.contains(&*Blobs::key_of_data(key));
+        let unnamed = blobs.into_iter().filter(|blob| !is_used(&blob.key));
         let unnamed = unnamed.map(|blob| (blob.key, blob.modified_at)).collect();
         for key in self.orphans.to_remove(unnamed, before, self.ids.elapsed()) {
             forget_data(&self.blobs, Some(&key)).await;

@@ -29,11 +29,21 @@ pub struct DatasetSummary {
     pub facts: DataFacts,
     /// The seed of generated examples.
     pub seed: Option<u64>,
-    /// Size of the blob, in bytes.
+    /// Size of its blobs, in bytes.
     pub bytes: u64,
+    /// Size of the blob with the raw cells of the table; 0 if there is none.
+    pub cells_bytes: u64,
     /// The key of the blob.
     pub data_key: String,
     pub created_at: Timestamp,
+}
+
+impl DatasetSummary {
+    /// Size of the blob with the examples, in bytes.
+    #[must_use]
+    pub fn examples_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.cells_bytes)
+    }
 }
 
 /// Facts about examples, stored or not.

@@ -264,8 +264,11 @@ impl<'a> Filling<'a> {
             .await
             .map_err(|error| self.unwritten(error))?;
         for key in &named {
+            let cells = Blobs::cells_key(key);
             if !self.copied.contains(key) && !self.copy_blob(key)? {
                 self.settle_gone(&source, &mut copy, key).await?;
+            } else if !self.copied.contains(&cells) {
+                self.copy_blob(&cells)?;
             }
         }
         copy.close().await.map_err(|error| self.unwritten(error))?;
@@ -353,9 +356,10 @@ impl<'a> Filling<'a> {
 
     /// Removes the blobs that no row of the copy names. Their jobs ended during the backup.
     fn remove_unnamed(&mut self, named: &[String]) -> Result<(), BackupError> {
-        let named: BTreeSet<&String> = named.iter().collect();
+        let named: BTreeSet<&str> = named.iter().map(String::as_str).collect();
         let root = self.unfinished.join(BLOBS);
-        let unnamed = self.copied.iter().filter(|key| !named.contains(key));
+        let is_named = |key: &str| named.contains(&*Blobs::key_of_data(key));
+        let unnamed = self.copied.iter().filter(|key| !is_named(key));
         let unnamed: Vec<String> = unnamed.cloned().collect();
         for key in unnamed {
             let path = root.join(&key);

@@ -185,6 +185,7 @@ fn dataset(number: i64) -> Dataset {
             },
             seed: Some(7),
             bytes: 552,
+            cells_bytes: 0,
             data_key: format!("datasets/{id}/data"),
             created_at: at(number),
         },

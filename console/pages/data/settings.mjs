@@ -7,8 +7,10 @@ export const FIELDS = {
   numbers: { title: "Numbers", type: "string", enum: ["real", "thermometer"], default: "real",
     description: "Real numbers stay numbers. A thermometer makes one bit per threshold, so that every Boolean learner applies." },
   bins: { title: "Thresholds per column", type: "integer", minimum: 1, maximum: 255, default: 8, description: "Largest number of thresholds of a thermometer." },
-  missing: { title: "Missing cells", type: "string", enum: ["value", "drop", "refuse"], default: "value",
-    description: "A value of its own, rows left out, or the table refused." },
+  scale: { title: "Scale of numbers", type: "string", enum: ["none", "standard", "range"], default: "none",
+    description: "standard: mean 0 and standard deviation 1. range: from 0 to 1." },
+  missing: { title: "Missing cells", type: "string", enum: ["value", "drop", "refuse", "mean", "median", "most-frequent", "indicator"], default: "value",
+    description: "A value of its own, rows left out, the table refused, or filled: numbers with the mean or the median, every column with its most frequent value, or numbers with the mean and a feature that tells." },
   missing_values: { title: "Missing words", type: "string", description: "Texts that mean a missing cell beside the usual ones, separated by commas." },
   header: { title: "First row holds names", type: "string", enum: ["true", "false"], default: "automatic" },
   delimiter: { title: "Between the fields", type: "string", enum: [",", ";", "|", "tab", "blank"], default: "automatic" },
@@ -50,7 +52,7 @@ export const TEXT = ["words", "characters", "window", "lower_case", "occurrences
 /** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {
   const { mediaType } = format;
-  const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing", "missing_values", "decimal", "dates", "label_threshold"]
+  const names = format.isTable ? ["numbers", query.get("numbers") === "thermometer" ? "bins" : "scale", "missing", "missing_values", "decimal", "dates", "label_threshold"]
     : mediaType === "text/x-libsvm" ? ["positive", "label_threshold", "first_index", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "label_threshold", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
   if (format.hasDelimiter) names.push("delimiter", "comment");

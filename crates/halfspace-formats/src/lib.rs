@@ -73,10 +73,10 @@ pub use charset::Charset;
 pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use dates::{DateOrder, DatePart};
-pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
+pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, Scaling, TableOptions, Unknown};
 pub use encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
-    NamedCells, StatedColumn, StatedLabel, TableEncoding, Written,
+    NamedCells, Scale, StatedColumn, StatedLabel, TableEncoding, Written,
 };
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
@@ -97,6 +97,7 @@ pub use readers::json::data_forms::DataForm;
 pub use readers::json::generated::GeneratedSpec;
 pub use readers::json::rows::JsonRows;
 pub use readers::json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use readers::raw_cells::{check_cells, encode_again, encode_examples, encode_for, labels_of};
 pub use readers::text::line_steps::{LineStep, LineSteps};
 pub use readers::text::ndjson_portions::{NdjsonPortions, Portion, Supply};
 pub use readers::text::write_examples::{
@@ -108,7 +109,8 @@ pub use stored::blocks::{NamedData, read_blocks, write_blocks};
 pub use stored::digest::digest;
 pub use stored::header::{BlocksError, LabelsKind, RowsKind};
 pub use stored::layout::{Layout, stored_bytes};
-pub use stored::read_at::ReadAt;
+pub use stored::raw_cells::{CellKeeper, RawCells};
+pub use stored::read_at::{ReadAt, ReadFrom};
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
 pub use tables::preview::{Preview, Previewed};

@@ -8,13 +8,14 @@ use std::str::FromStr;
 use crate::charset::Charset;
 use crate::classes::{Classes, threshold_of};
 use crate::dates::DateOrder;
-use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, TableOptions, Unknown};
+use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, Scaling, TableOptions, Unknown};
 use crate::encoding::{KindName, Missing};
 use crate::numbers::{DecimalMark, parse_number};
 use crate::options::{BitOrder, FirstIndex, FormatOption, Header, LabelsColumn, Options};
+use crate::remedy::list_item;
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 27] = [
+pub const OPTION_NAMES: [&str; 28] = [
     "labels",
     "positive",
     "label_threshold",
@@ -22,6 +23,7 @@ pub const OPTION_NAMES: [&str; 27] = [
     "kinds",
     "numbers",
     "bins",
+    "scale",
     "missing",
     "missing_values",
     "unknown",
@@ -46,6 +48,31 @@ pub const OPTION_NAMES: [&str; 27] = [
 
 /// The option that says how to read the bytes of a body. The body itself cannot state it.
 const CHARSET: &str = "charset";
+
+const NUMBERS: [(&str, Numbers); 2] = [
+    ("real", Numbers::Real),
+    ("thermometer", Numbers::Thermometer),
+];
+
+const SCALES: [(&str, Scaling); 3] = [
+    ("none", Scaling::None),
+    ("standard", Scaling::Standard),
+    ("range", Scaling::Range),
+];
+
+const TREATMENTS: [(&str, Missing); 7] = [
+    ("value", Missing::Value),
+    ("drop", Missing::Drop),
+    ("refuse", Missing::Refuse),
+    ("mean", Missing::Mean),
+    ("median", Missing::Median),
+    ("most-frequent", Missing::MostFrequent),
+    ("indicator", Missing::Indicator),
+];
+
+const MARKS: [(&str, DecimalMark); 2] = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
+
+const ORDERS: [(&str, DateOrder); 2] = [("dmy", DateOrder::Dmy), ("mdy", DateOrder::Mdy)];
 
 /// Whether the option of this name is a list, to which a request may add items by naming the option again.
 pub fn is_list(name: &str) -> bool {
@@ -187,8 +214,7 @@ impl TableOptions {
                 self.positive = Some(positive);
             }
             "numbers" => {
-                let (real, thermometer) = (Numbers::Real, Numbers::Thermometer);
-                self.numbers = one_of(text, [("real", real), ("thermometer", thermometer)])?;
+                self.numbers = one_of(text, NUMBERS)?;
             }
             "bins" => {
                 let bins = whole(text)?;
@@ -198,30 +224,65 @@ impl TableOptions {
                 self.bins = Some(bins);
             }
             "missing" => {
-                let treatments = [
-                    ("value", Missing::Value),
-                    ("drop", Missing::Drop),
-                    ("refuse", Missing::Refuse),
-                ];
-                self.missing = Some(one_of(text, treatments)?);
+                self.missing = Some(one_of(text, TREATMENTS)?);
             }
+            "scale" => self.scale = one_of(text, SCALES)?,
             "missing_values" => self.missing_values = name_list(text)?,
             "unknown" => {
                 self.unknown =
                     one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
             }
             "decimal" => {
-                let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
-                self.decimal = Some(one_of(text, marks)?);
+                self.decimal = Some(one_of(text, MARKS)?);
             }
             "dates" => {
-                let orders = [("dmy", DateOrder::Dmy), ("mdy", DateOrder::Mdy)];
-                self.dates = Some(one_of(text, orders)?);
+                self.dates = Some(one_of(text, ORDERS)?);
             }
             "sheet" => self.sheet = Some(text.to_owned()),
             _ => return Ok(false),
         }
         Ok(true)
+    }
+}
+
+impl TableOptions {
+    /// The names and values of the options that decide what the cells of known columns are and how they become
+    /// features, so that a part of the rows can be read in the same way.
+    pub(crate) fn fitting_options(&self) -> Vec<(String, String)> {
+        let words: Vec<String> = self
+            .missing_values
+            .iter()
+            .map(|word| list_item(word))
+            .collect();
+        let missing = self.missing.as_ref();
+        let options = [
+            ("numbers", spelling(&self.numbers, &NUMBERS)),
+            ("bins", self.bins.map(|bins| bins.to_string())),
+            ("scale", spelling(&self.scale, &SCALES)),
+            (
+                "missing",
+                missing.and_then(|missing| spelling(missing, &TREATMENTS)),
+            ),
+            (
+                "missing_values",
+                Some(words.join(",")).filter(|words| !words.is_empty()),
+            ),
+            (
+                "decimal",
+                self.decimal
+                    .as_ref()
+                    .and_then(|mark| spelling(mark, &MARKS)),
+            ),
+            (
+                "dates",
+                self.dates
+                    .as_ref()
+                    .and_then(|order| spelling(order, &ORDERS)),
+            ),
+        ];
+        let options = options.into_iter();
+        let stated = options.filter_map(|(name, text)| Some((name.to_owned(), text?)));
+        stated.collect()
     }
 }
 
@@ -236,6 +297,13 @@ impl LabelsColumn {
             _ => Self::Named(text.to_owned()),
         }
     }
+}
+
+/// The spelling of the value, if it has one.
+fn spelling<T: PartialEq>(value: &T, spellings: &[(&'static str, T)]) -> Option<String> {
+    let mut spellings = spellings.iter();
+    let found = spellings.find(|(_, own)| own == value);
+    found.map(|(spelling, _)| (*spelling).to_owned())
 }
 
 /// The value of the spelling.

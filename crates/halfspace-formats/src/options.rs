@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::charset::Charset;
 use crate::classes::LabelRule;
-use crate::encoding::options::{Numbers, TableOptions, Unknown};
-use crate::error::{Fault, FormatErrorKind};
+use crate::encoding::options::{Numbers, Scaling, TableOptions, Unknown};
+use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::stored::header::RowsKind;
+use crate::stored::raw_cells::CellKeeper;
 use crate::texts::{Extraction, Occurrences};
 
 /// Position of the label of an example.
@@ -186,6 +187,8 @@ pub struct Options {
     pub charset: Option<Charset>,
     /// Distribution that the sender declares for the examples.
     pub assume: Option<Assume>,
+    /// Where the cells of a table go, if the table is to be encoded again.
+    pub cells: Option<CellKeeper>,
     /// Limits of the read.
     pub limits: ParseLimits,
 }
@@ -217,7 +220,28 @@ impl Options {
     /// As for [`Self::refuse`].
     pub(crate) fn refuse_columns(&self, form: &str) -> Result<(), Fault> {
         self.refuse(form, &[FormatOption::LABELS])?;
-        self.refuse(form, &FormatOption::COLUMNS)
+        self.refuse(form, &FormatOption::COLUMNS)?;
+        self.check_scales(form)
+    }
+
+    /// Refuses examples in a form that is no table, if a given encoding scales columns: nothing would tell whether the
+    /// numbers are scaled already. `form` is its name in errors.
+    ///
+    /// # Errors
+    /// The first column with a scale.
+    pub(crate) fn check_scales(&self, form: &str) -> Result<(), Fault> {
+        let given = self.table.encoding.iter().flat_map(|given| &given.columns);
+        match given.into_iter().find(|column| column.scale.is_some()) {
+            None => Ok(()),
+            Some(column) => {
+                let detail = format!(
+                    "The encoding scales the column {}, and {form} does not tell whether its numbers are scaled. Send \
+                     a table with the names of the columns, as in CSV or in `rows` of JSON.",
+                    excerpt(column.name.as_bytes())
+                );
+                Err(Fault::new(FormatErrorKind::TableOption, detail))
+            }
+        }
     }
 
     fn ignores_labels(&self) -> bool {
@@ -395,11 +419,12 @@ impl FormatOption {
         is_stated: |options| options.n.is_some(),
     };
     /// The options about columns.
-    pub(crate) const COLUMNS: [Self; 9] = [
+    pub(crate) const COLUMNS: [Self; 10] = [
         Self::of_columns("ignore", |options| !options.table.ignore.is_empty()),
         Self::of_columns("kinds", |options| !options.table.kinds.is_empty()),
         Self::of_columns("numbers", |options| options.table.numbers != Numbers::Real),
         Self::of_columns("bins", |options| options.table.bins.is_some()),
+        Self::of_columns("scale", |options| options.table.scale != Scaling::None),
         Self::of_columns("missing", |options| options.table.missing.is_some()),
         Self::of_columns("missing_values", |options| {
             !options.table.missing_values.is_empty()

@@ -241,7 +241,8 @@ impl Search<'_> {
             }
             None => {
                 let taken: Vec<&Way> = self.mendings.iter().filter_map(Mending::way).collect();
-                let may_help = |way: &Way| !taken.contains(&way) && way.suits(self.base);
+                let is_taken = |way: &Way| taken.iter().any(|taken| way.is_in_place_of(taken));
+                let may_help = |way: &Way| !is_taken(way) && way.suits(self.base);
                 found.ways.retain(may_help);
                 self.mendings.push(found);
                 self.mendings.last_mut().expect("one was pushed")
@@ -403,6 +404,12 @@ impl Way {
     fn suits(&self, base: &Options) -> bool {
         let (name, value) = &self.option;
         !(self.is_unlabelled() && base.needs_labels()) && base.clone().add(name, value) == Ok(true)
+    }
+
+    /// Whether the request cannot have both ways, or need not.
+    fn is_in_place_of(&self, other: &Self) -> bool {
+        let ((name, value), (other, before)) = (&self.option, &other.option);
+        name == other && (value == before || !is_list(name))
     }
 
     fn is_about_labels(&self) -> bool {

@@ -148,6 +148,15 @@ impl<'a> Computation<'a> {
             )
             .into());
         }
+        if let Rows::Table(table) = rows
+            && let Some(fitted) = table.columns.iter().find(|column| column.is_fitted())
+        {
+            return Err(format!(
+                "the column {:?} is scaled or has a value for missing cells, which no program computes",
+                fitted.name
+            )
+            .into());
+        }
         let columns = match rows {
             Rows::Numbers(_) | Rows::Names(_) => inputs,
             Rows::Table(table) => {

@@ -17,8 +17,9 @@
 //! a denominator that all rows share. An export takes little memory whatever the model is, because the text goes into
 //! a sink of at most [`SOURCE_BYTES_MAX`] bytes and columns are described one at a time.
 //!
-//! A model that reads dates has no program in any language, and programs read numbers that are written in the plain
-//! way. A formula of Excel has a fixed number of cells, so it reads no names.
+//! A model that reads dates, scales its columns or fills missing cells has no program in any language, and programs
+//! read numbers that are written in the plain way. A formula of Excel has a fixed number of cells, so it reads no
+//! names.
 //!
 //! If the service refuses a value, the program gives no label for it. In Python, C or Rust it ends with an error, SQL
 //! gives NULL, and Excel gives #N/A.

@@ -1,6 +1,7 @@
 //! `/v1/datasets`: stores, lists, describes and deletes datasets. `upload` reads the bodies, and `examples` reads
 //! stored examples back.
 
+pub mod encode;
 pub mod examples;
 pub mod import;
 pub mod preview;
@@ -43,8 +44,12 @@ pub struct DatasetItem {
     facts: FactsDocument,
     /// Seed from which generated examples were drawn.
     seed: Option<u64>,
-    /// Bytes of the examples in the store.
+    /// Bytes in the store: those of the examples, and of the raw cells.
     bytes: u64,
+    /// Of them, the compressed bytes of the raw cells of the table, by which it can be [encoded
+    /// again](#tag/datasets/POST/v1/datasets/{id}/encode). It is 0 for data that are no table, and for tables whose
+    /// numbers are the features as they are.
+    cells_bytes: u64,
     created_at: Timestamp,
 }
 
@@ -120,6 +125,7 @@ impl From<DatasetSummary> for DatasetItem {
             facts: dataset.facts.into(),
             seed: dataset.seed,
             bytes: dataset.bytes,
+            cells_bytes: dataset.cells_bytes,
             created_at: dataset.created_at,
         }
     }
@@ -221,14 +227,19 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
         owner,
         name: upload.name,
         parsed: upload.parsed?,
+        cells: upload.cells,
         assume: upload.assume,
         seed: upload.seed,
         key: key.claim(),
         reserved: Some(reserved),
         begun,
     };
-    let held = (upload.permit, upload.memory);
-    // A complete upload is stored to the end under its permit, even if the client leaves.
+    stored(app, new, (upload.permit, upload.memory)).await
+}
+
+/// Stores a dataset and answers with it. `held` is what its examples were made under.
+async fn stored(app: App, new: NewDataset, held: impl Send + 'static) -> Result<Response, NotMade> {
+    // A complete dataset is stored to the end under its permit, even if the client leaves.
     let stored = tokio::spawn(async move {
         let stored = app.jobs.datasets.store(new).await;
         drop(held);

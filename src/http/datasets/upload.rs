@@ -6,8 +6,8 @@ use std::fmt;
 use halfspace_core::learners::sample::examples::LabelKind;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Options, Parsed,
-    ParsedRows, Preview, Spool, gather_shown, json,
+    self, Assume, CellKeeper, DataForm, Format, FormatError, FormatErrorKind, NotReserved, Options,
+    Parsed, ParsedRows, Preview, RawCells, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -96,6 +96,8 @@ pub struct Upload {
     pub name: Option<String>,
     /// The examples, or in a preview the problem that it explains.
     pub parsed: Result<Parsed<ParsedRows>, Problem>,
+    /// The raw cells of a table that is to be stored.
+    pub cells: Option<RawCells>,
     /// Distribution of the examples, which the client declares or which drawn examples are known to have.
     pub assume: Option<Assume>,
     /// The seed from which the examples were drawn.
@@ -116,6 +118,14 @@ pub enum Purpose<'a> {
 }
 
 impl Purpose<'_> {
+    /// Where the raw cells of a table go, if it is to be stored.
+    fn keeper(self) -> Option<CellKeeper> {
+        match self {
+            Self::Store(_) => Some(CellKeeper::default()),
+            Self::Preview(_) => None,
+        }
+    }
+
     fn preview(self) -> Option<Preview> {
         match self {
             Self::Store(_) => None,
@@ -163,19 +173,14 @@ async fn read_lines(
     })?;
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
     app.jobs.store.ensure_space().await?;
-    let options = data.resolve(app, owner, &body.parts.headers).await?;
+    let mut options = data.resolve(app, owner, &body.parts.headers).await?;
+    let keeper = purpose.keeper();
+    options.cells.clone_from(&keeper);
     let preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(&options), options.assume);
-    let scratch = app.scratch.clone();
     let sent = body.sent_bytes();
     let ratio = StoredRatio::new(app.limits.stored_ratio_max, move || sent.get());
-    let (held, within) = (reserved.clone(), ratio.clone());
-    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file()).reserving(
-        move |bytes| match within.admits(bytes) {
-            true => held.grow_to(bytes).map_err(|_| NotReserved),
-            false => Err(NotReserved),
-        },
-    );
+    let spool = spool(app, &reserved, &ratio);
     let spool = match purpose {
         Purpose::Store(begun) => spool.storing(begun.compared_max, begun.target()),
         Purpose::Preview(_) => spool,
@@ -186,26 +191,44 @@ async fn read_lines(
             None => halfspace_formats::gather(format, reader, &options, spool),
             Some(preview) => gather_shown(format, reader, &options, Some(spool), preview),
         };
-        match &gathered {
-            Err(error) if error.kind == FormatErrorKind::NotReserved => {
-                Err(reserved.refusal().map_or_else(
-                    || Problem::new(Code::TOO_LARGE, ratio.refusal()),
-                    Problem::from,
-                ))
-            }
-            _ => Ok(gathered.map_err(|error| first_fault(error, preview.as_ref()))?),
-        }
+        gathered.map_err(|error| {
+            let no_room = refused_room(&error, &reserved, &ratio);
+            no_room.unwrap_or_else(|| first_fault(error, preview.as_ref()).into())
+        })
     });
     let (parsed, permit) = explained(read.await, shown.as_ref())?;
     let permit = permit.flatten();
     Ok(Upload {
         name,
         parsed,
+        cells: keeper.as_ref().and_then(CellKeeper::take),
         assume,
         seed: None,
         permit,
         memory: None,
     })
+}
+
+/// The spool of a dataset whose stored form counts against the reservation and the ratio.
+pub fn spool(app: &App, reserved: &Reservation, ratio: &StoredRatio) -> Spool {
+    let scratch = app.scratch.clone();
+    let (held, within) = (reserved.clone(), ratio.clone());
+    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file());
+    spool.reserving(move |bytes| match within.admits(bytes) {
+        true => held.grow_to(bytes).map_err(|_| NotReserved),
+        false => Err(NotReserved),
+    })
+}
+
+/// Why the spool refused room for the stored form, if the error says that it did.
+pub fn refused_room(
+    error: &FormatError,
+    reserved: &Reservation,
+    ratio: &StoredRatio,
+) -> Option<Problem> {
+    let ratio = || Problem::new(Code::TOO_LARGE, ratio.refusal());
+    let is_refused = error.kind == FormatErrorKind::NotReserved;
+    is_refused.then(|| reserved.refusal().map_or_else(ratio, Problem::from))
 }
 
 /// The error to report: the first one that a preview saw, if it can explain it.
@@ -319,9 +342,11 @@ async fn read_json(
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_pointer("/name", detail)
     })?;
+    let keeper = purpose.keeper();
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
-            let options = row_options(app, owner, &rows, data_at, of_rows).await?;
+            let mut options = row_options(app, owner, &rows, data_at, of_rows).await?;
+            options.cells.clone_from(&keeper);
             let preview = purpose.preview();
             let shown = preview.clone();
             let parse = move || {
@@ -348,6 +373,7 @@ async fn read_json(
     Ok(Upload {
         name,
         parsed: parsed.map(Parsed::from),
+        cells: keeper.as_ref().and_then(CellKeeper::take),
         assume,
         seed,
         permit,
@@ -410,7 +436,7 @@ pub fn line_options(
 }
 
 /// Refuses an `assume` that does not fit the data. Otherwise every job on the data would refuse to run.
-fn check_assume(kind: LabelKind, assume: Option<Assume>) -> Result<(), Problem> {
+pub fn check_assume(kind: LabelKind, assume: Option<Assume>) -> Result<(), Problem> {
     match assume_refusal(kind, assume) {
         None => Ok(()),
         Some(detail) => Err(Problem::parameter(Code::BAD_OPTION, "assume", detail)),

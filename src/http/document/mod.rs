@@ -225,7 +225,11 @@ fn complete_parameters(operation: &mut Value) {
             Some("vocabulary") => json!({"type": "string", "enum": ["auto", "open"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),
-            Some("missing") => json!({"type": "string", "enum": ["value", "drop", "refuse"]}),
+            Some("missing") => {
+                json!({"type": "string", "enum": ["value", "drop", "refuse", "mean", "median",
+                "most-frequent", "indicator"]})
+            }
+            Some("scale") => json!({"type": "string", "enum": ["none", "standard", "range"]}),
             Some("unknown") => json!({"type": "string", "enum": ["refuse", "zero"]}),
             Some("delimiter") => {
                 json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab", "blank"]})

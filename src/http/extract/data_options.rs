@@ -42,8 +42,12 @@ pub struct DataParameters {
     /// Largest number of thresholds per column for `numbers=thermometer`; the default is 8.
     #[param(minimum = 1, maximum = 255)]
     bins: Option<u32>,
+    /// Scale of number columns: `none` (the default), `standard` for the mean 0 and the standard deviation 1, or
+    /// `range` for numbers from 0 to 1. The encoding keeps the scale.
+    scale: Option<String>,
     /// Treatment of missing cells: `value` (the default) makes a value of its own, `drop` leaves the rows out, and
-    /// `refuse` refuses the table.
+    /// `refuse` refuses the table. `mean` and `median` fill missing numbers, `indicator` fills them with the mean and
+    /// adds a feature that tells, and `most-frequent` fills every column. The encoding keeps the values.
     missing: Option<String>,
     /// Texts that are missing cells beside the usual ones, separated by commas. A text with a comma stands in quotes.
     missing_values: Option<String>,

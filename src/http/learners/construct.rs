@@ -131,6 +131,7 @@ impl Keep {
                 owner: self.owner,
                 name: self.name,
                 parsed,
+                cells: None,
                 assume: None,
                 seed: None,
                 key,

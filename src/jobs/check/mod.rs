@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_core::learners::sample::examples::Shape;
-use halfspace_formats::{BlocksError, Buffers, LabelsKind, RowsKind, StoredExamples};
+use halfspace_formats::{
+    BlocksError, Buffers, LabelsKind, ReadFrom, RowsKind, StoredExamples, check_cells,
+};
 use hex::FromHex;
 use tokio::time::Instant;
 
@@ -183,6 +185,9 @@ impl Check<'_> {
             };
             damages = self.blob(key, sha256.as_deref(), compare).await?;
         }
+        if let Some(key) = &found.cells {
+            damages.extend(self.cells(key).await?);
+        }
         if let Some(dataset) = found.dataset
             && let Ok(None) = store.find(dataset).await
         {
@@ -284,6 +289,32 @@ impl Check<'_> {
         Ok(damages.chain(compare(stored.header())).collect())
     }
 
+    /// The damage of a blob with raw cells.
+    async fn cells(&mut self, key: &str) -> Result<Option<String>, RowFailure> {
+        let Some(blobs) = self.blobs else {
+            return Ok(None);
+        };
+        self.named.insert(key.to_owned());
+        let source = match blobs.read_once(key).await {
+            Ok(Some(source)) => source,
+            Ok(None) => return Ok(Some(format!("the blob {key} is missing"))),
+            Err(error) if blobs.is_remote() => return Err(RowFailure::BlobsAway(error)),
+            Err(error) => return Ok(Some(format!("{}{error}", its_blob(key)))),
+        };
+        let read = in_pool(move || {
+            let bytes = source.bytes()?;
+            check_cells(ReadFrom::whole(&*source)?).map(|()| bytes)
+        });
+        match read.await? {
+            Ok(bytes) => {
+                self.summary.blob_bytes += bytes;
+                *self.summary.checked.entry("blob").or_default() += 1;
+                Ok(None)
+            }
+            Err(error) => Ok(Some(format!("{}{}", its_blob(key), error.detail))),
+        }
+    }
+
     /// Blobs without a row: orphans, or blobs whose rows cannot be read.
     async fn remaining_blobs(&mut self) -> Result<(), StoreError> {
         let Some(blobs) = self.blobs else {
@@ -301,7 +332,11 @@ impl Check<'_> {
                 self.summary.orphan_bytes += bytes;
                 continue;
             }
-            match self.blob(&key, None, |_| None).await {
+            let damages = match *Blobs::key_of_data(&key) == key {
+                true => self.blob(&key, None, |_| None).await,
+                false => self.cells(&key).await.map(Vec::from_iter),
+            };
+            match damages {
                 Ok(damages) => damages.into_iter().for_each(|detail| {
                     self.damaged("blob", &key, detail.replace(&its_blob(&key), ""))
                 }),

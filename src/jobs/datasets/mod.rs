@@ -88,12 +88,10 @@ impl Datasets {
         let layout = match layout.index_bytes() {
             None => layout,
             Some(length) => {
-                let start = dataset.bytes.checked_sub(length);
+                let end = dataset.examples_bytes();
+                let start = end.checked_sub(length);
                 let start = start.ok_or(BlocksError::Truncated).map_err(corrupt)?;
-                let at_end = [Range {
-                    start,
-                    end: dataset.bytes,
-                }];
+                let at_end = [Range { start, end }];
                 let index = self.dataset_bytes(dataset, &at_end).await?;
                 layout.with_index(&index.concat()).map_err(corrupt)?
             }
@@ -103,7 +101,7 @@ impl Datasets {
         };
         let pieces = range.pieces().ok_or(BlocksError::Truncated);
         let mut pieces = pieces.map_err(corrupt)?;
-        let names = layout.names_place(dataset.bytes);
+        let names = layout.names_place(dataset.examples_bytes());
         pieces.extend(names.clone());
         let mut pieces = self.dataset_bytes(dataset, &pieces).await?;
         let read = tokio::task::spawn_blocking(move || {

@@ -7,7 +7,7 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 use halfspace_core::memory::{self, Grant};
 use halfspace_formats::{
-    self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RowsKind, Stored,
+    self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RawCells, RowsKind, Stored,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
@@ -31,6 +31,8 @@ pub struct NewDataset {
     /// Free text of the client.
     pub name: Option<String>,
     pub parsed: Parsed<ParsedRows>,
+    /// The raw cells of a table whose examples do not tell them.
+    pub cells: Option<RawCells>,
     /// The declared distribution of the examples.
     pub assume: Option<Assume>,
     /// The seed of drawn examples.
@@ -43,6 +45,15 @@ pub struct NewDataset {
     pub begun: BegunDataset,
 }
 
+impl NewDataset {
+    /// The bytes of the stored form, which may be an upper bound.
+    fn stored_bytes(&self) -> u64 {
+        let examples = self.parsed.stored_bytes().unwrap_or(u64::MAX);
+        let cells = self.cells.as_ref().map_or(0, RawCells::bytes);
+        examples.saturating_add(cells)
+    }
+}
+
 impl Datasets {
     /// Stores a dataset, which is on disk when this returns.
     ///
@@ -51,7 +62,7 @@ impl Datasets {
     /// error there is no dataset, unless the store gave no answer at first: then one with an unknown id may exist.
     pub async fn store(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.ensure_space().await?;
-        let bytes = new.parsed.stored_bytes().unwrap_or(u64::MAX);
+        let bytes = new.stored_bytes();
         let reserved = match &new.reserved {
             Some(reserved) => reserved.clone(),
             None => self.reservations.reserve(&new.owner, bytes).await?,
@@ -60,7 +71,15 @@ impl Datasets {
         let described = Described::of(&new);
         let blob = new.begun.into_blob()?;
         let (parsed, facts, bytes) = self.write_blob(new.parsed, new.assume, blob).await?;
-        let dataset = described.dataset(&parsed, facts, bytes);
+        let cells_bytes = match self.write_cells(described.id, new.cells).await {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let key = Blobs::dataset_key(described.id);
+                forget_data(&self.blobs, Some(&key)).await;
+                return Err(error);
+            }
+        };
+        let dataset = described.dataset(&parsed, facts, (bytes, cells_bytes));
         // From here on the row counts the bytes. A second count by the reservation could refuse another upload
         // that fits.
         drop((new.reserved, reserved));
@@ -92,7 +111,7 @@ impl Datasets {
         look: impl Fn() -> io::Result<()>,
         runtime: &Handle,
     ) -> Result<Dataset, JobsError> {
-        let bytes = new.parsed.stored_bytes().unwrap_or(u64::MAX);
+        let bytes = new.stored_bytes();
         if let Some(reserved) = &new.reserved {
             reserved.set(bytes).map_err(JobsError::OverQuota)?;
         }
@@ -119,7 +138,32 @@ impl Datasets {
             }
         };
         let bytes = runtime.block_on(blob.finish())?;
-        Ok(described.dataset(&new.parsed, facts, bytes))
+        let cells_bytes = match runtime.block_on(self.write_cells(described.id, new.cells)) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let key = Blobs::dataset_key(described.id);
+                runtime.block_on(forget_data(&self.blobs, Some(&key)));
+                return Err(error);
+            }
+        };
+        Ok(described.dataset(&new.parsed, facts, (bytes, cells_bytes)))
+    }
+
+    /// Writes the raw cells of a table beside its examples. Returns their bytes, 0 if there are none.
+    async fn write_cells(&self, id: DatasetId, cells: Option<RawCells>) -> Result<u64, JobsError> {
+        let Some(mut cells) = cells else { return Ok(0) };
+        let key = Blobs::cells_key(&Blobs::dataset_key(id));
+        let mut blob = self.store.blob_writer(&self.blobs, &key)?;
+        let written = tokio::task::spawn_blocking(move || {
+            let written = cells.write(&mut blob);
+            (blob, written)
+        });
+        let (blob, written) = written.await.map_err(StoreError::other)?;
+        if let Err(error) = written {
+            blob.abort().await;
+            return Err(StoreError::from(error).into());
+        }
+        Ok(blob.finish().await?)
     }
 
     /// Writes the examples to the blob, unless their reader did so, and publishes the blob. Returns the length of the
@@ -231,8 +275,13 @@ impl Described {
         }
     }
 
-    /// The dataset of the examples, whose blob has `bytes` bytes.
-    fn dataset(self, parsed: &Parsed<ParsedRows>, facts: DataFacts, bytes: u64) -> Dataset {
+    /// The dataset of the examples, whose blob has `bytes` bytes and that of its raw cells `cells_bytes`.
+    fn dataset(
+        self,
+        parsed: &Parsed<ParsedRows>,
+        facts: DataFacts,
+        (bytes, cells_bytes): (u64, u64),
+    ) -> Dataset {
         Dataset {
             summary: DatasetSummary {
                 id: self.id,
@@ -240,7 +289,8 @@ impl Described {
                 name: self.name,
                 facts,
                 seed: self.seed,
-                bytes,
+                bytes: bytes.saturating_add(cells_bytes),
+                cells_bytes,
                 data_key: Blobs::dataset_key(self.id),
                 created_at: self.created_at,
             },

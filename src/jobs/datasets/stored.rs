@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{BlocksError, Buffers, StoredExamples};
+use halfspace_formats::{BlocksError, Buffers, ReadAt, StoredExamples};
 use hex::FromHex;
 
-use crate::records::{Dataset, DatasetId, Owner};
+use crate::records::{Dataset, DatasetId, DatasetSummary, Owner};
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::Datasets;
@@ -123,6 +123,24 @@ impl Datasets {
         }
     }
 
+    /// The raw cells of a dataset, if it has any.
+    ///
+    /// # Errors
+    /// [`JobsError::DatasetMissing`], or errors of the store.
+    pub async fn raw_cells(
+        &self,
+        dataset: &DatasetSummary,
+    ) -> Result<Option<Box<dyn ReadAt>>, JobsError> {
+        if dataset.cells_bytes == 0 {
+            return Ok(None);
+        }
+        let key = Blobs::cells_key(&dataset.data_key);
+        match self.blobs.read_once(&key).await? {
+            Some(found) => Ok(Some(found)),
+            None => Err(self.without_blob(dataset).await?),
+        }
+    }
+
     /// Deletes the owner's dataset.
     ///
     /// # Errors
@@ -139,10 +157,16 @@ impl Datasets {
     }
 }
 
-/// Deletes data that are no longer needed, if there are any. If the blob cannot be deleted now, the sweep removes it.
+/// Deletes data that are no longer needed, if there are any, and the raw cells beside them. The sweep removes blobs
+/// that cannot be deleted now.
 pub(crate) async fn forget_data(blobs: &Blobs, key: Option<&str>) {
     let Some(key) = key else { return };
-    let deleted = tokio::time::timeout(FORGET_TIMEOUT, blobs.delete(key)).await;
+    let cells = Blobs::cells_key(key);
+    let delete = async {
+        blobs.delete(&cells).await?;
+        blobs.delete(key).await
+    };
+    let deleted = tokio::time::timeout(FORGET_TIMEOUT, delete).await;
     let silent = |_| StoreError::unavailable("the store does not respond");
     if let Err(error) = deleted.map_err(silent).flatten() {
         tracing::warn!(key, %error, "unused data remain until the next sweep");

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halfspace_core::learners::engine::run::{Counts, Interrupt, ProgressCells, Run, StopFlag};
 use halfspace_formats::{
-    self, ContentCoding, Format, FormatError, FormatErrorKind, NotReserved, Parsed, ParsedRows,
-    Spool,
+    self, CellKeeper, ContentCoding, Format, FormatError, FormatErrorKind, NotReserved, Parsed,
+    ParsedRows, Spool,
 };
 
 use crate::records::import::{ImportResult, ImportSpec, SourceVersion};
@@ -200,6 +200,7 @@ impl Import {
         let new = NewDataset {
             owner: inputs.owner.clone(),
             name: inputs.name.clone(),
+            cells: inputs.options.cells.as_ref().and_then(CellKeeper::take),
             parsed,
             assume: inputs.options.assume,
             seed: None,

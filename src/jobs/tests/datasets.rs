@@ -22,6 +22,7 @@ fn new_dataset(jobs: &Jobs) -> NewDataset {
         owner: Owner::anonymous(),
         name: None,
         parsed: Parsed::of(data()).into(),
+        cells: None,
         assume: None,
         reserved: None,
         begun: jobs.datasets.begin().unwrap(),

@@ -16,6 +16,7 @@ pub mod unfinished;
 pub mod url;
 pub mod writer;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -40,6 +41,10 @@ use super::error::{StoreError, is_full};
 use crate::records::{DatasetId, JobId, Timestamp};
 
 pub use self::s3::{S3Access, SecretString};
+
+/// How the keys of data end, and those of the raw cells beside them.
+const DATA: &str = "/data";
+const CELLS: &str = "/cells";
 
 /// A place for blobs.
 #[derive(Clone)]
@@ -126,13 +131,29 @@ impl Blobs {
     /// that a worker that has lost its lease overwrites no other blob.
     #[must_use]
     pub fn data_key(job: JobId, attempt: u32) -> String {
-        format!("jobs/{job}/{attempt}/data")
+        format!("jobs/{job}/{attempt}{DATA}")
     }
 
     /// The key of a dataset.
     #[must_use]
     pub fn dataset_key(dataset: DatasetId) -> String {
-        format!("datasets/{dataset}/data")
+        format!("datasets/{dataset}{DATA}")
+    }
+
+    /// The key of the raw cells beside data with this key.
+    #[must_use]
+    pub fn cells_key(data_key: &str) -> String {
+        let place = data_key.strip_suffix(DATA).unwrap_or(data_key);
+        format!("{place}{CELLS}")
+    }
+
+    /// The key of the data to which a blob belongs: its own, unless it holds raw cells.
+    #[must_use]
+    pub fn key_of_data(key: &str) -> Cow<'_, str> {
+        match key.strip_suffix(CELLS) {
+            Some(place) => Cow::Owned(format!("{place}{DATA}")),
+            None => Cow::Borrowed(key),
+        }
     }
 
     /// Stores a blob in place of any previous one. It is durable when this returns.

@@ -1,6 +1,7 @@
 //! The rows of datasets with their digests, and their deletion. A dataset cannot be deleted while an unfinished job
 //! reads it.
 
+use super::super::blobs::Blobs;
 use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::lease::DeleteDatasetOutcome;
@@ -33,6 +34,7 @@ const DATASET: DigestColumns = DigestColumns {
         Text("uncounted"),
         Text("sha256"),
         Number("bytes"),
+        Number("cells_bytes"),
         Text("data_key"),
         Number("created_at"),
         Bytes("names_digest"),
@@ -91,7 +93,8 @@ impl Stored for DatasetKind {
 
     const TABLE: &'static str = "datasets";
     const COLUMNS: &'static str = "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, \
-         class_examples, duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at, seed, \
+         class_examples, duplicates, contradictions, uncounted, sha256, bytes, cells_bytes, data_key, created_at, \
+         seed, \
          (SELECT digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
          AS digest, \
          (SELECT names_digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
@@ -137,6 +140,7 @@ impl Stored for DatasetKind {
             },
             seed: rows::unsigned_if(row, "seed")?,
             bytes: rows::unsigned(row, "bytes")?,
+            cells_bytes: rows::unsigned(row, "cells_bytes")?,
             data_key: row.get("data_key")?,
             created_at: Timestamp::from_milliseconds(row.get("created_at")?),
         })
@@ -144,9 +148,13 @@ impl Stored for DatasetKind {
 
     fn beyond(dataset: Dataset) -> Checked {
         let DatasetSummary {
-            data_key, facts, ..
+            data_key,
+            facts,
+            cells_bytes,
+            ..
         } = dataset.summary;
         Checked {
+            cells: (cells_bytes > 0).then(|| Blobs::cells_key(&data_key)),
             data: Some((data_key, Some(facts.sha256.clone()))),
             facts: Some(facts),
             ..Checked::default()
@@ -195,6 +203,7 @@ impl Inserted for Dataset {
                 ("uncounted", uncounted.into()),
                 ("sha256", facts.sha256.as_str().into()),
                 ("bytes", rows::signed(summary.bytes)?.into()),
+                ("cells_bytes", rows::signed(summary.cells_bytes)?.into()),
                 ("data_key", summary.data_key.as_str().into()),
                 ("created_at", summary.created_at.milliseconds().into()),
                 ("features", rows::json_if(names.features.as_ref())?.into()),

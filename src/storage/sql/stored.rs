@@ -74,6 +74,8 @@ pub trait Deletable: Stored {}
 pub struct Checked {
     /// The key of the blob with the examples, and its digest.
     pub data: Option<(String, Option<String>)>,
+    /// The key of the blob with raw cells.
+    pub cells: Option<String>,
     /// What is recorded of the examples.
     pub facts: Option<DataFacts>,
     /// The dataset that must be there.

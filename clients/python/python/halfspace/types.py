@@ -409,6 +409,9 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
     names.
     """
 
+    fill: Fill | None = None
+    """The value that a missing cell has, if it has one."""
+
     index: int
     """The number of the column in the file, from 1."""
 
@@ -420,6 +423,9 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
 
     part: DatePart | None = None
     """The number that the dates of the column give here. A column of dates stands once for each of their parts."""
+
+    scale: Scale | None = None
+    """How the numbers of the column become its feature, unless they are the feature."""
 
     written: Written | None = None
     """How the table writes the numbers of the column, if this must be known to read them."""
@@ -815,7 +821,13 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
     """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
 
     bytes: int
-    """Bytes of the examples in the store."""
+    """Bytes in the store: those of the examples, and of the raw cells."""
+
+    cells_bytes: int
+    """Of them, the compressed bytes of the raw cells of the table, by which it can be [encoded
+    again](#tag/datasets/POST/v1/datasets/{id}/encode). It is 0 for data that are no table, and for tables whose
+    numbers are the features as they are.
+    """
 
     created_at: Timestamp
 
@@ -888,7 +900,13 @@ class DatasetItem(Struct, kw_only=True, omit_defaults=True):
     """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
 
     bytes: int
-    """Bytes of the examples in the store."""
+    """Bytes in the store: those of the examples, and of the raw cells."""
+
+    cells_bytes: int
+    """Of them, the compressed bytes of the raw cells of the table, by which it can be [encoded
+    again](#tag/datasets/POST/v1/datasets/{id}/encode). It is 0 for data that are no table, and for tables whose
+    numbers are the features as they are.
+    """
 
     created_at: Timestamp
 
@@ -4069,6 +4087,18 @@ class SbpiLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", ta
     params: dict[str, Any] | None = None
 
 
+class Scale(Struct, kw_only=True, omit_defaults=True):
+    """The scale of a column of numbers: x becomes (x - offset) / divisor."""
+
+    divisor: float
+    """What divides the difference: the standard deviation, or the largest number less the smallest. It is 1 for a
+    constant column.
+    """
+
+    offset: float
+    """What is subtracted: the mean, or the smallest number."""
+
+
 class SeparabilityRequest(Struct, kw_only=True, omit_defaults=True):
     """Decides whether a hyperplane separates the examples, with a certificate."""
 
@@ -4503,6 +4533,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     positive: str | None = None
 
     rows: list[Row]
+
+    scale: str | None = None
 
     sheet: str | None = None
 
@@ -5102,6 +5134,9 @@ are all 0/1 or all -1/1 are Boolean; other numbers are real. Names are a list of
 object with their values, in which a text is a part of the name: `"w": "the"` is the feature `w=the`
 """
 
+Fill: TypeAlias = Union[float, str]
+"""The value of a missing cell: a number, or a text."""
+
 HalfSpaceAssume: TypeAlias = Literal["independent", "uniform-positive", "reflected"]
 
 HypothesisDocument: TypeAlias = Union[BinaryWeightsHypothesis, BoundedHypothesis, CommitteeHypothesis, KernelHypothesis, KernelWinnowHypothesis, LinearHypothesis, WinnowHypothesis]
@@ -5135,7 +5170,7 @@ LabelsKind: TypeAlias = Literal["half-space", "labelled", "unlabelled"]
 LearnerSpec: TypeAlias = Union[AmpLearner, AutoLearner, AveragedPerceptronLearner, BoundedPerceptronLearner, ClippedPerceptronLearner, DirectedDriftLearner, DirectedDriftAsyncLearner, DirectedDriftSyncLearner, FocusingBpLearner, KernelPerceptronLearner, KernelWinnowLearner, PerceptronLearner, PerspectronLearner, PocketLearner, ReinforcedAmpLearner, SbpiLearner, WinnowLearner]
 """A learner and its parameters"""
 
-Missing: TypeAlias = Literal["value", "drop", "refuse", "absent"]
+Missing: TypeAlias = Literal["value", "drop", "refuse", "mean", "median", "most-frequent", "indicator", "absent"]
 """The treatment of missing cells."""
 
 ModelId: TypeAlias = str

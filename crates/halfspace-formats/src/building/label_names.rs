@@ -211,6 +211,11 @@ impl LabelNames {
         matches!(self.meaning, Meaning::Known(_) | Meaning::Each)
     }
 
+    /// The text of the label with this code, unless [`Self::are_coded`].
+    pub(crate) fn text(&self, code: u32) -> Option<&str> {
+        Some(&self.values.get(code as usize)?.text)
+    }
+
     /// Fixes the values of +1 and -1 if they are open.
     ///
     /// # Errors

@@ -1,11 +1,14 @@
 //! A column of an encoding: its kind, the features that it became, and what each cell of it stands for.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
+use super::no_features::NoFeatures;
 use crate::cell::{Cell, Content, Family};
-use crate::dates::{DateOrder, DatePart};
-use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::numbers::DecimalMark;
+use crate::dates::{self, DateOrder, DatePart};
+use crate::error::excerpt;
+use crate::numbers::{DecimalMark, parse_number};
 use crate::written_number::{Notation, Thousands, WrittenNumber};
 
 /// The spelling of a missing cell in the names of features.
@@ -44,6 +47,25 @@ pub struct ColumnEncoding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub written: Option<Written>,
+    /// How the numbers of the column become its feature, unless they are the feature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub scale: Option<Scale>,
+    /// The text for which a missing cell stands, if it stands for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub fill: Option<String>,
+}
+
+/// The scale of a column of numbers: x becomes (x - offset) / divisor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Scale {
+    /// What is subtracted: the mean, or the smallest number.
+    pub offset: f64,
+    /// What divides the difference: the standard deviation, or the largest number less the smallest. It is 1 for a
+    /// constant column.
+    #[schema(exclusive_minimum = 0.0)]
+    pub divisor: f64,
 }
 
 /// How a table writes the numbers of a column.
@@ -166,7 +188,7 @@ enum ColumnKindName {
 }
 
 /// A kind that a request states for a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KindName {
     /// Two values in one spelling family.
@@ -190,69 +212,8 @@ pub(crate) enum CellFeatures {
     Ones { from: u32, count: u32 },
     /// The one feature has this value.
     Number { at: u32, value: f64 },
-}
-
-/// The reason why a cell has no features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoFeatures {
-    /// The encoding has no feature for a missing cell.
-    Missing,
-    /// The encoding does not know the value.
-    Unknown,
-    /// The column holds numbers, and the cell does not.
-    NotANumber,
-    /// Either the column or the cell has percentages, but not both.
-    Percent,
-    /// The column holds dates, and the cell does not.
-    NotADate,
-    /// The comma of the cell may stand before a fraction or between thousands.
-    Comma,
-}
-
-impl NoFeatures {
-    /// The fault of the cell with this text in row `row`, counted from 1.
-    pub(crate) fn fault(self, column: &str, row: u64, text: &[u8]) -> Fault {
-        let (column, shown) = (excerpt(column.as_bytes()), excerpt(text));
-        let detail = match self {
-            Self::Missing => format!(
-                "The cell of column {column} in row {row} is missing, and the encoding has no feature for a missing \
-                 cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
-            ),
-            Self::Unknown => format!(
-                "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` reads \
-                 such values as 0, and a training with `kinds=` can read the column as another kind."
-            ),
-            Self::Percent => format!(
-                "The value {shown} of column {column} in row {row} and the numbers of the model's table are not both \
-                 percentages; write them alike, such as 45%, or send numbers such as 0.45 as JSON."
-            ),
-            Self::NotADate => format!(
-                "The value {shown} of column {column} in row {row} is no date such as 2024-12-31; write it so, say \
-                 `dates=dmy` or `dates=mdy`, or say `unknown=zero` to read such values as 0."
-            ),
-            Self::Comma => format!(
-                "The comma in the value {shown} of column {column} in row {row} may stand before a fraction or between \
-                 thousands; say `decimal=,` or `decimal=.`."
-            ),
-            Self::NotANumber => format!(
-                "The value {shown} of column {column} in row {row} is not a number; the column holds numbers, and \
-                 `unknown=zero` reads other values as 0."
-            ),
-        };
-        let fault = Fault::new(FormatErrorKind::TableOption, detail);
-        match self {
-            Self::Missing => fault
-                .mended_by("missing", "drop")
-                .mended_by("unknown", "zero"),
-            Self::Unknown | Self::NotANumber => fault.mended_by("unknown", "zero"),
-            Self::NotADate => fault
-                .mended_by("dates", "dmy")
-                .mended_by("dates", "mdy")
-                .mended_by("unknown", "zero"),
-            Self::Comma => fault.mended_by("decimal", ",").mended_by("decimal", "."),
-            Self::Percent => fault,
-        }
-    }
+    /// The cell is missing: the feature `at` has the value that fills it, and the feature `indicator` is 1.
+    Filled { at: u32, value: f64, indicator: u32 },
 }
 
 impl ColumnKind {
@@ -264,6 +225,11 @@ impl ColumnKind {
             Self::Number | Self::Thermometer { .. } => KindName::Number,
             Self::Names { cells } => cells.name(),
         }
+    }
+
+    /// Whether the column holds numbers that are numbered features.
+    pub(crate) fn is_numeric(&self) -> bool {
+        matches!(self, Self::Number | Self::Thermometer { .. })
     }
 
     /// Whether the cells give names, which nobody lists in advance.
@@ -279,6 +245,13 @@ impl ColumnKind {
             Self::Thermometer { thresholds } => thresholds.len(),
             Self::Names { .. } => 0,
         }
+    }
+}
+
+impl Scale {
+    /// The number on this scale.
+    pub fn of(self, number: f64) -> f64 {
+        (number - self.offset) / self.divisor
     }
 }
 
@@ -362,12 +335,13 @@ impl ColumnEncoding {
     }
 
     /// The names of the features: `c`, `c=value`, `c>=threshold` and `c=?`, where c is `column.year` for the years of
-    /// dates. Names that nobody lists are not among them.
+    /// dates and ends in `.scaled` for numbers on a scale. Names that nobody lists are not among them.
     pub fn feature_names(&self) -> Vec<String> {
         let part = self
             .part
             .map_or(String::new(), |part| format!(".{}", part.name()));
-        let column = &format!("{}{part}", self.name);
+        let scale = if self.scale.is_some() { ".scaled" } else { "" };
+        let column = &format!("{}{part}{scale}", self.name);
         let mut names: Vec<String> = match &self.kind {
             ColumnKind::Boolean { .. } | ColumnKind::Number => vec![column.clone()],
             ColumnKind::Nominal { values } => values
@@ -384,6 +358,11 @@ impl ColumnEncoding {
             names.push(format!("{}={MISSING_NAME}", self.name));
         }
         names
+    }
+
+    /// Whether numbers of the column depend on other rows.
+    pub fn is_fitted(&self) -> bool {
+        self.scale.is_some() || self.fill.is_some()
     }
 
     /// Returns the column of the file, from 0.
@@ -473,6 +452,9 @@ impl ColumnEncoding {
         let from = self.features[0];
         if content == Content::Missing {
             let at = from + self.values();
+            if let Some(fill) = &self.fill {
+                return self.filled(fill, at);
+            }
             // Only the year says that a date is missing.
             let is_further = self.part.is_some_and(|part| part != DatePart::Year);
             return match self.missing {
@@ -512,6 +494,80 @@ impl ColumnEncoding {
         }
     }
 
+    /// The features of a missing cell that stands for the text `fill`. `indicator` would be the feature that says so.
+    fn filled(&self, fill: &str, indicator: u32) -> Result<CellFeatures, NoFeatures> {
+        let from = self.features[0];
+        match &self.kind {
+            ColumnKind::Boolean { values } => Ok(CellFeatures::Ones {
+                from,
+                count: u32::from(fill == values[1]),
+            }),
+            ColumnKind::Nominal { values } => {
+                let at = values.iter().position(|value| value == fill);
+                let at = at.ok_or(NoFeatures::Unknown)? as u32;
+                Ok(CellFeatures::Ones {
+                    from: from + at,
+                    count: 1,
+                })
+            }
+            ColumnKind::Number | ColumnKind::Thermometer { .. } => {
+                let number = number_of(fill, self.part).ok_or(NoFeatures::NotANumber)?;
+                Ok(match self.encode_number(number) {
+                    CellFeatures::Number { at, value } if self.missing => CellFeatures::Filled {
+                        at,
+                        value,
+                        indicator,
+                    },
+                    features => features,
+                })
+            }
+            ColumnKind::Names { .. } => Err(NoFeatures::Unknown),
+        }
+    }
+
+    /// Checks the values, the scale and the fill of an encoding that comes from a file.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let name = excerpt(self.name.as_bytes());
+        let ascend = |thresholds: &[f64]| {
+            thresholds.iter().all(|threshold| threshold.is_finite())
+                && thresholds.is_sorted_by(|low, high| low < high)
+        };
+        let is_ordered = match &self.kind {
+            ColumnKind::Boolean { values } => values[0] != values[1],
+            ColumnKind::Nominal { values } => {
+                values.iter().collect::<HashSet<_>>().len() == values.len()
+            }
+            ColumnKind::Thermometer { thresholds } => ascend(thresholds),
+            ColumnKind::Number => true,
+            ColumnKind::Names { .. } => !self.missing,
+        };
+        if !is_ordered || self.index == 0 {
+            return Err(format!(
+                "The column {name} has repeated values, thresholds out of order or the index 0."
+            ));
+        }
+        let is_scaled = self.scale.is_none_or(|Scale { offset, divisor }| {
+            let is_sound = offset.is_finite() && divisor.is_finite() && divisor > 0.0;
+            self.kind == ColumnKind::Number && is_sound
+        });
+        let is_filled = match (&self.fill, &self.kind) {
+            (None, _) => true,
+            (Some(fill), ColumnKind::Boolean { values }) => values.contains(fill),
+            (Some(fill), ColumnKind::Nominal { values }) => values.contains(fill),
+            (Some(_), ColumnKind::Names { .. }) => false,
+            (Some(fill), _) => number_of(fill, self.part).is_some(),
+        };
+        match is_scaled && is_filled {
+            true => Ok(()),
+            false => Err(format!(
+                "The scale or the fill of the column {name} is not for its kind, or not finite."
+            )),
+        }
+    }
+
     /// The features of a number in a column that is a number or a thermometer.
     pub(crate) fn encode_number(&self, number: f64) -> CellFeatures {
         let from = self.features[0];
@@ -526,8 +582,16 @@ impl ColumnEncoding {
             }
             _ => CellFeatures::Number {
                 at: from,
-                value: number,
+                value: self.scale.map_or(number, |scale| scale.of(number)),
             },
         }
+    }
+}
+
+/// The number that a fill stands for, or the seconds of its date. `part` tells that the column holds dates.
+pub(crate) fn number_of(fill: &str, part: Option<DatePart>) -> Option<f64> {
+    match part {
+        Some(_) => dates::iso(fill),
+        None => parse_number(fill.as_bytes()).ok(),
     }
 }

@@ -4,6 +4,7 @@
 //! same features.
 
 pub(crate) mod column;
+pub(crate) mod no_features;
 pub(crate) mod options;
 
 use std::collections::{HashMap, HashSet};
@@ -20,8 +21,9 @@ use crate::numbers::parse_number;
 use crate::texts::{Extraction, Occurrences};
 
 use column::NUMBER_BYTES;
-pub(crate) use column::{CellFeatures, NoFeatures};
-pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn, Written};
+pub(crate) use column::{CellFeatures, number_of};
+pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, Scale, StatedColumn, Written};
+pub(crate) use no_features::NoFeatures;
 
 /// The member of an example that holds a text, where no encoding names another.
 pub(crate) const TEXT: &str = "text";
@@ -115,8 +117,27 @@ pub enum Missing {
     Drop,
     /// A missing cell is refused.
     Refuse,
+    /// A missing number is the mean of its column. A missing value of another kind is a value of its own.
+    Mean,
+    /// A missing number is the median of its column. A missing value of another kind is a value of its own.
+    Median,
+    /// A missing cell has the most frequent value of its column, and of equally frequent ones the smallest.
+    MostFrequent,
+    /// A missing number is the mean of its column, and a feature tells that it is missing. A missing value of another
+    /// kind is a value of its own.
+    Indicator,
     /// A missing cell gives no name. Only tables of names treat it so.
     Absent,
+}
+
+impl Missing {
+    /// Whether a missing number becomes a number that the rest of its column tells.
+    pub(crate) fn fills(self) -> bool {
+        match self {
+            Self::Mean | Self::Median | Self::MostFrequent | Self::Indicator => true,
+            Self::Value | Self::Drop | Self::Refuse | Self::Absent => false,
+        }
+    }
 }
 
 impl TableEncoding {
@@ -143,6 +164,8 @@ impl TableEncoding {
                 kind,
                 missing,
                 written: None,
+                scale: None,
+                fill: None,
             }
         });
         let encoding = Self {
@@ -183,6 +206,8 @@ impl TableEncoding {
             kind: TEXT_COLUMN,
             missing: false,
             written: None,
+            scale: None,
+            fill: None,
         });
         Self {
             label: None,
@@ -289,14 +314,17 @@ impl TableEncoding {
 
     /// Whether each column is one feature that stands for its numbers. Rows of numbers have only one number for the
     /// bit 0, so -1 may be this number only if it is so in every column.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         let is_bit = |column: &ColumnEncoding, low: &str| match &column.kind {
-            ColumnKind::Boolean { values } => *values == [low, "1"] && !column.missing,
+            ColumnKind::Boolean { values } => {
+                *values == [low, "1"] && !column.missing && column.fill.is_none()
+            }
             _ => false,
         };
-        let is_unsigned = |column: &ColumnEncoding| {
-            column.kind == ColumnKind::Number && column.part.is_none() || is_bit(column, "0")
+        let is_number = |column: &ColumnEncoding| {
+            column.kind == ColumnKind::Number && column.part.is_none() && !column.is_fitted()
         };
+        let is_unsigned = |column: &ColumnEncoding| is_number(column) || is_bit(column, "0");
         let mut columns = self.columns.iter();
         columns.clone().all(is_unsigned) || columns.all(|column| is_bit(column, "-1"))
     }
@@ -315,6 +343,8 @@ impl TableEncoding {
             part,
             kind,
             missing,
+            scale,
+            fill,
             ..
         } in &self.columns
         {
@@ -323,6 +353,10 @@ impl TableEncoding {
                 Some(part) => serde_json::to_vec(&(name, part, kind, missing)),
             };
             hash.update(column.expect("strings and finite numbers"));
+            if scale.is_some() || fill.is_some() {
+                let fitted = serde_json::to_vec(&(scale, fill));
+                hash.update(fitted.expect("strings and finite numbers"));
+            }
         }
         if let Some(extraction) = &self.extraction {
             hash.update(serde_json::to_vec(extraction).expect("strings and numbers"));
@@ -361,6 +395,8 @@ impl TableEncoding {
                 && own.part == other.part
                 && own.kind == other.kind
                 && own.missing == other.missing
+                && own.scale == other.scale
+                && own.fill == other.fill
         };
         let is_coded_alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
             own.kind == other.kind || [&own.kind, &other.kind].contains(&&ColumnKind::Number)
@@ -400,24 +436,7 @@ impl TableEncoding {
                     }
                 });
             }
-            let ascend = |thresholds: &[f64]| {
-                thresholds.iter().all(|threshold| threshold.is_finite())
-                    && thresholds.is_sorted_by(|low, high| low < high)
-            };
-            let is_ordered = match &column.kind {
-                ColumnKind::Boolean { values } => values[0] != values[1],
-                ColumnKind::Nominal { values } => {
-                    values.iter().collect::<HashSet<_>>().len() == values.len()
-                }
-                ColumnKind::Thermometer { thresholds } => ascend(thresholds),
-                ColumnKind::Number => true,
-                ColumnKind::Names { .. } => !column.missing,
-            };
-            if !is_ordered || column.index == 0 {
-                return Err(format!(
-                    "The column {name} has repeated values, thresholds out of order or the index 0."
-                ));
-            }
+            column.check()?;
         }
         self.check_extraction(n)?;
         if self

@@ -21,10 +21,14 @@ pub struct TableOptions {
     pub ignore: Vec<String>,
     /// Kinds of columns, by name, by number or from one to another.
     pub kinds: Vec<(String, KindName)>,
+    /// Kinds of columns that the file declares. Those of the request take precedence.
+    pub declared: Vec<(String, KindName)>,
     /// The coding of number columns.
     pub numbers: Numbers,
     /// The largest number of thresholds per column, for [`Numbers::Thermometer`]. `None` means [`BINS_DEFAULT`].
     pub bins: Option<u32>,
+    /// The scaling of number columns.
+    pub scale: Scaling,
     /// The treatment of missing cells. `None` means a value of its own.
     pub missing: Option<Missing>,
     /// Texts that mean a missing cell, besides the usual ones.
@@ -57,7 +61,28 @@ pub(crate) const DELIMITERS: [(&str, u8); 5] = [
     ("blank", b' '),
 ];
 
+/// How numbers become features, as far as the kind of a column depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NumberCoding {
+    pub(crate) numbers: Numbers,
+    /// Whether a column may have a number for its missing cells.
+    pub(crate) is_filled: bool,
+}
+
 impl TableOptions {
+    /// Whether features depend on all rows of their column.
+    pub(crate) fn is_fitted(&self) -> bool {
+        self.scale != Scaling::None || self.missing.is_some_and(Missing::fills)
+    }
+
+    /// How numbers become features.
+    pub(crate) fn number_coding(&self) -> NumberCoding {
+        NumberCoding {
+            numbers: self.numbers,
+            is_filled: self.missing.is_some_and(Missing::fills),
+        }
+    }
+
     /// Whether a line is no row.
     pub(crate) fn is_comment(&self, line: &[u8]) -> bool {
         self.comment.is_some() && line.first().copied() == self.comment
@@ -72,6 +97,18 @@ pub enum Numbers {
     Real,
     /// One bit per threshold.
     Thermometer,
+}
+
+/// The scaling of number columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// The number as it is.
+    #[default]
+    None,
+    /// The mean becomes 0 and the standard deviation 1.
+    Standard,
+    /// The smallest number becomes 0 and the largest 1.
+    Range,
 }
 
 /// The treatment of values that an encoding does not know.

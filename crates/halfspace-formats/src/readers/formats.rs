@@ -45,10 +45,20 @@ struct LabelPlaces {
 }
 
 impl FormatEntry {
+    /// Whether a body may be a table.
+    fn is_table(&self) -> bool {
+        self.lacks
+            .iter()
+            .all(|lacked| lacked[0].name != FormatOption::COLUMNS[0].name)
+    }
+
     /// Refuses an option that the format lacks.
     fn check(&self, options: &Options) -> Result<(), Fault> {
         for lacked in self.lacks {
             options.refuse(self.name, lacked)?;
+        }
+        if !self.is_table() {
+            options.check_scales(self.name)?;
         }
         match (&self.labels, &options.labels) {
             (Some(places), Some(labels)) if !(places.accepts)(labels) => {

@@ -9,5 +9,6 @@ pub(crate) mod formats;
 pub mod json;
 mod kept_body;
 pub(crate) mod parquet;
+pub(crate) mod raw_cells;
 pub(crate) mod text;
 pub(crate) mod xlsx;

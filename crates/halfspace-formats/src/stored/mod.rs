@@ -8,6 +8,7 @@ pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod overflow;
 pub(crate) mod parts;
+pub(crate) mod raw_cells;
 pub(crate) mod read_at;
 pub(crate) mod sparse_blocks;
 pub(crate) mod spool;

@@ -21,13 +21,21 @@ pub trait ReadAt: fmt::Debug + Send + Sync {
 }
 
 /// A range of bytes as a stream.
-pub(crate) struct ReadFrom<'a> {
+pub struct ReadFrom<'a> {
     source: &'a dyn ReadAt,
     offset: u64,
     left: u64,
 }
 
 impl<'a> ReadFrom<'a> {
+    /// All bytes as a stream.
+    ///
+    /// # Errors
+    /// When the number of bytes cannot be determined.
+    pub fn whole(source: &'a dyn ReadAt) -> io::Result<Self> {
+        Ok(Self::new(source, 0, source.bytes()?))
+    }
+
     /// Makes a stream of `left` bytes from `offset`.
     pub(crate) fn new(source: &'a dyn ReadAt, offset: u64, left: u64) -> Self {
         Self {

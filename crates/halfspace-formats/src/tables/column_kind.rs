@@ -4,7 +4,7 @@ use super::column_scan::{ColumnScan, ColumnValue, Settled};
 use super::number_form::NumberForm;
 use crate::cell::Content;
 use crate::dates::DatePart;
-use crate::encoding::options::Numbers;
+use crate::encoding::options::{NumberCoding, Numbers};
 use crate::encoding::{ColumnKind, KindName};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::written_number::Notation;
@@ -43,7 +43,7 @@ impl FoundKind {
 pub(crate) fn column_kind(
     scan: &ColumnScan,
     stated: Option<KindName>,
-    numbers: Numbers,
+    coding: NumberCoding,
 ) -> Result<FoundKind, Fault> {
     let settled = scan.settled(stated)?;
     let has_missing = scan.missing_of(settled.contents.iter().copied()).0 > 0;
@@ -58,7 +58,7 @@ pub(crate) fn column_kind(
         && (scan.is_numbers || present(scan, &settled).next().is_some());
     check_stated(scan, &settled, stated, is_number)?;
     if is_number {
-        return number_kind(scan, &settled, numbers);
+        return number_kind(scan, &settled, coding);
     }
     if let Some(fault) = scan.odd_cells() {
         return Err(fault);
@@ -139,21 +139,26 @@ fn check_stated(
 }
 
 /// The kind of a column of numbers or dates.
-fn number_kind(scan: &ColumnScan, settled: &Settled, numbers: Numbers) -> Result<FoundKind, Fault> {
+fn number_kind(
+    scan: &ColumnScan,
+    settled: &Settled,
+    coding: NumberCoding,
+) -> Result<FoundKind, Fault> {
     let (missing, row) = scan.missing_of(settled.contents.iter().copied());
     let parts = settled.form.date_parts();
-    let kind = match numbers {
+    let kind = match coding.numbers {
         Numbers::Thermometer => ColumnKind::Thermometer {
             thresholds: Vec::new(),
         },
-        Numbers::Real if missing > 0 => {
+        Numbers::Real if missing > 0 && !coding.is_filled => {
             let what = if parts.is_empty() { "numbers" } else { "dates" };
             let detail = format!(
-                "holds {what} and has none in row {row}; `missing=drop` leaves such rows out, and \
-                 `numbers=thermometer` codes them"
+                "holds {what} and has none in row {row}; `missing=mean` fills such cells, `missing=drop` leaves such \
+                 rows out, and `numbers=thermometer` codes them"
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail)
                 .mended_by("missing", "drop")
+                .mended_by("missing", "mean")
                 .mended_by("numbers", "thermometer"));
         }
         Numbers::Real => ColumnKind::Number,

@@ -11,8 +11,9 @@ use crate::cell::Cell;
 use crate::encoding::options::{Numbers, TableOptions};
 use crate::encoding::{ColumnEncoding, KindName, TableEncoding};
 use crate::error::{Fault, FormatErrorKind, excerpt, listed};
-use crate::options::LabelsColumn;
+use crate::options::{LabelsColumn, Options};
 use crate::remedy::Remedy;
+use crate::stored::raw_cells::RawHead;
 
 /// The name that means all columns in `kinds`.
 const EVERY: &str = "*";
@@ -164,13 +165,12 @@ impl TableColumns {
         labels: Option<&LabelsColumn>,
         options: &TableOptions,
     ) -> Result<(), Fault> {
-        let stated = options
-            .kinds
-            .iter()
-            .map(|(name, kind)| (name, *kind, "kinds"));
+        // Of several statements about a column the last one counts.
+        let stated = options.declared.iter().chain(&options.kinds);
+        let stated = stated.map(|(name, kind)| (name, *kind, "kinds"));
         let ignored = options.ignore.iter();
         let ignored = ignored.map(|name| (name, KindName::Ignored, "ignore"));
-        let stated = match options.ignore.len() + options.kinds.len() {
+        let stated = match options.ignore.len() + options.declared.len() + options.kinds.len() {
             0 => Vec::new(),
             _ => {
                 let names = self.by_name()?;
@@ -201,6 +201,18 @@ impl TableColumns {
             }
         }
         Ok(())
+    }
+
+    /// What the raw cells of the table begin with.
+    pub(crate) fn raw_head(&self, options: &Options) -> RawHead {
+        let names = self.columns.iter().map(|column| column.name.clone());
+        RawHead {
+            names: self.has_header.then(|| names.collect()),
+            columns: self.columns.len(),
+            is_given: options.table.encoding.is_some(),
+            declared: options.table.declared.clone(),
+            options: options.table.fitting_options(),
+        }
     }
 
     /// Whether every cell that is a number can be a feature as it is.

@@ -5,7 +5,8 @@ use halfspace_core::memory::{self, NoMemory};
 use super::columns::TableColumns;
 use crate::dates::DatePart;
 use crate::encoding::{
-    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding, Written,
+    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, Scale, TableEncoding,
+    Written,
 };
 
 /// A column of features as its cells tell it.
@@ -18,6 +19,9 @@ pub(crate) struct FoundColumn {
     /// Whether missing cells have a feature.
     pub(crate) missing: bool,
     pub(crate) written: Option<Written>,
+    /// The scale of the numbers and the value of missing cells, once they are found.
+    pub(crate) scale: Option<Scale>,
+    pub(crate) fill: Option<String>,
 }
 
 impl FoundColumn {
@@ -29,6 +33,8 @@ impl FoundColumn {
             kind,
             missing: false,
             written: None,
+            scale: None,
+            fill: None,
         }
     }
 }
@@ -71,6 +77,8 @@ impl TableColumns {
                 kind: found.kind,
                 missing: found.missing,
                 written: found.written,
+                scale: found.scale,
+                fill: found.fill,
             })
         });
         let columns = memory::collect(columns)?;

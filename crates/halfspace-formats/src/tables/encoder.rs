@@ -81,6 +81,14 @@ impl Encoder {
                 self.builder.set_ones(from as usize, count as usize)
             }
             CellFeatures::Number { at, value } => self.values[at as usize] = value,
+            CellFeatures::Filled {
+                at,
+                value,
+                indicator,
+            } => {
+                self.values[at as usize] = value;
+                self.values[indicator as usize] = 1.0;
+            }
         }
     }
 

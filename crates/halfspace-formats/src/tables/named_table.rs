@@ -22,7 +22,7 @@ use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::building::text_rules::TextRules;
 use crate::cell::{Cell, Content};
-use crate::encoding::options::{Numbers, Unknown};
+use crate::encoding::options::{Numbers, Scaling, Unknown};
 use crate::encoding::{
     ColumnKind, KindName, LabelEncoding, Missing, MissingCells, NamedCells, NoFeatures,
     TableEncoding,
@@ -85,9 +85,14 @@ pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     let detail = if options.table.numbers != Numbers::Real {
         "`numbers=thermometer` gives each column a fixed number of features, and with `vocabulary=open` a number is \
          the value of its name. Omit one of them."
-    } else if options.table.missing == Some(Missing::Value) {
-        "With `vocabulary=open` a missing cell gives no name; omit `missing=value`, or say `missing=drop` or \
-         `missing=refuse`."
+    } else if options.table.scale != Scaling::None {
+        "With `vocabulary=open` a number is the value of its name and is not scaled; omit `scale`."
+    } else if !matches!(
+        options.table.missing,
+        None | Some(Missing::Drop | Missing::Refuse)
+    ) {
+        "With `vocabulary=open` a missing cell gives no name; say `missing=drop` or `missing=refuse`, or omit \
+         `missing`."
     } else if options
         .table
         .kinds

@@ -10,18 +10,19 @@ use super::column_scan::{ColumnScan, KeptCell};
 use super::columns::{InColumn, TableColumn, TableColumns};
 use super::description::FoundColumn;
 use super::encoder::Encoder;
-use super::thresholds::QuantileSearch;
-use crate::building::label_names::{CLASSES_MAX, ReadLabels};
+use super::fitting::Fitting;
+use super::kept_rows::{KeptRows, LABEL_CELLS, label_bytes};
+use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::{Cell, Content};
 use crate::dates::DatePart;
-use crate::encoding::options::{BINS_DEFAULT, Numbers};
 use crate::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
 };
 use crate::error::{Fault, FormatError};
 use crate::options::{Header, Options};
+use crate::stored::raw_cells::CellWriter;
 use crate::stored::spool::Spool;
 
 /// Rows whose encoding is not known yet.
@@ -93,6 +94,38 @@ impl TableScan {
         }
         let declared = self.columns[at].declare(values);
         declared.map_err(|fault| table.about(at, fault))
+    }
+
+    /// Writes the rows before the scan as raw cells. A label is the text of its code.
+    ///
+    /// # Errors
+    /// When the rows cannot be read, or memory or the file fails.
+    pub(super) fn write_plain_rows(
+        &mut self,
+        label: Option<usize>,
+        labels: Option<&LabelNames>,
+        raw: &mut CellWriter,
+    ) -> Result<(), FormatError> {
+        let columns = self.columns.len();
+        let Some(plain) = &mut self.plain else {
+            return Ok(());
+        };
+        plain
+            .data
+            .for_each_row(plain.zero_bit_value, |values, code| {
+                let text = labels
+                    .zip(code)
+                    .and_then(|(labels, code)| labels.text(code));
+                let mut values = values.iter();
+                let cells = (0..columns).map(|at| match (label == Some(at), text) {
+                    (true, Some(text)) => Cell::Text(text.as_bytes()),
+                    (true, None) => Cell::Missing,
+                    (false, _) => values
+                        .next()
+                        .map_or(Cell::Missing, |value| Cell::Number(*value, None)),
+                });
+                Ok(raw.row(cells, false)?)
+            })
     }
 
     /// Whether no cell of a column is a word so far.
@@ -200,7 +233,8 @@ impl TableScan {
         let mut kinds = Vec::new();
         for at in table.features() {
             let scan = &self.columns[at];
-            let found = column_kind(scan, table.columns[at].kind, options.table.numbers);
+            let coding = options.table.number_coding();
+            let found = column_kind(scan, table.columns[at].kind, coding);
             let found = found.map_err(|fault| table.about(at, fault))?;
             missing.cells += scan.missing().0;
             let parts = found.parts.iter().copied().map(Some);
@@ -213,6 +247,8 @@ impl TableScan {
                     // Only the year says that a date is missing.
                     missing: found.missing && part.is_none_or(|part| part == DatePart::Year),
                     written: scan.written(),
+                    scale: None,
+                    fill: None,
                 };
                 memory::push(&mut kinds, column)?;
             }
@@ -223,16 +259,12 @@ impl TableScan {
             cells,
             columns: self.columns.len(),
         };
-        if options.table.numbers == Numbers::Thermometer {
-            let bins = options.table.bins.unwrap_or(BINS_DEFAULT);
-            find_thresholds(
-                &mut kinds,
-                &self.columns,
-                &mut rows,
-                bins,
-                options.limits.n_max,
-            )?;
-        }
+        let fitting = Fitting {
+            table,
+            scans: &self.columns,
+            rows: &mut rows,
+        };
+        fitting.fit(&mut kinds, options)?;
         let (read, label) = labels.unzip();
         let encoding = table.describe(label, kinds, missing)?;
         let mut encoder = Encoder::new(encoding, options, self.spool.as_ref().map(Spool::fork))?;
@@ -277,59 +309,6 @@ fn count_mixed(columns: &mut [ColumnScan], cells: &mut Cells) -> Result<(), Form
         columns[at].recount(&counts);
     }
     Ok(())
-}
-
-/// The cells of a row that hold the code of its label.
-const LABEL_CELLS: usize = 2;
-const _: () = assert!(CLASSES_MAX <= 1 << (8 * LABEL_CELLS));
-
-/// The bytes of the code of a label, the lowest first.
-fn label_bytes(code: Option<u32>) -> [u8; LABEL_CELLS] {
-    let [low, high, ..] = code.unwrap_or(0).to_le_bytes();
-    [low, high]
-}
-
-/// All rows of a table in their order.
-struct KeptRows {
-    /// The label column, from 0.
-    label: Option<usize>,
-    plain: Option<Parsed<ParsedRows>>,
-    cells: Cells,
-    columns: usize,
-}
-
-impl KeptRows {
-    /// Passes the cells and the label code of each row to `see`. You may call this repeatedly. Each row checks the
-    /// memory and the time of the work, because the rows may stand for more bytes than the body had.
-    fn for_each(
-        &mut self,
-        mut see: impl FnMut(KeptRow<'_>, u32) -> Result<(), FormatError>,
-    ) -> Result<(), FormatError> {
-        let mut see = |row: KeptRow<'_>, label| {
-            memory::check()?;
-            see(row, label)
-        };
-        if let Some(plain) = &mut self.plain {
-            memory::need_of::<KeptCell>(self.columns)?;
-            let mut row = vec![KeptCell::Code(0); self.columns];
-            plain
-                .data
-                .for_each_row(plain.zero_bit_value, |values, label| {
-                    let features = (0..self.columns).filter(|&at| self.label != Some(at));
-                    for (at, &value) in features.zip(values) {
-                        row[at] = KeptCell::Number(value);
-                    }
-                    see(KeptRow::Cells(&row), label.unwrap_or(0))
-                })?;
-        }
-        self.cells.for_each_row(|row| {
-            let label = [self.columns, self.columns + 1].map(|at| match row.cell(at) {
-                KeptCell::Code(byte) => byte,
-                KeptCell::Number(_) => 0,
-            });
-            see(row, u16::from_le_bytes(label).into())
-        })
-    }
 }
 
 /// A column of the encoding with the features of each code, so that most cells need only one look-up.
@@ -408,107 +387,4 @@ impl CodedBits {
         let columns = self.columns.iter();
         columns.map(|&(place, from)| self.bits[from + usize::from(codes[place])])
     }
-}
-
-fn is_thermometer(column: &FoundColumn) -> bool {
-    matches!(column.kind, ColumnKind::Thermometer { .. })
-}
-
-/// Checks that the thresholds of all thermometer columns can be features.
-///
-/// # Errors
-/// When so many columns with so many bins could have more than `n_max` features.
-fn check_bins(kinds: &[FoundColumn], bins: u32, n_max: usize) -> Result<(), Fault> {
-    let columns = kinds.iter().filter(|column| is_thermometer(column)).count();
-    let features = columns.saturating_mul(bins as usize);
-    if features <= n_max {
-        return Ok(());
-    }
-    let what = format!(
-        "{columns} columns of numbers with {bins} bins each may have {features} features; `bins=` asks for fewer bins, \
-         and `ignore=COLUMN,..` leaves columns out"
-    );
-    Err(Fault::too_large(&what, "n_max", n_max as u64))
-}
-
-/// Finds the thresholds of all thermometer columns.
-///
-/// # Errors
-/// When so many columns with so many bins could have more than `n_max` features, when memory or time ends, or when
-/// the rows cannot be read.
-fn find_thresholds(
-    kinds: &mut [FoundColumn],
-    scans: &[ColumnScan],
-    rows: &mut KeptRows,
-    bins: u32,
-    n_max: usize,
-) -> Result<(), FormatError> {
-    /// The search in one column.
-    struct Search {
-        /// The kind to complete, and the column of the table.
-        kind: usize,
-        at: usize,
-        part: Option<DatePart>,
-        minimum: f64,
-        count: u64,
-        quantiles: Option<QuantileSearch>,
-    }
-    check_bins(kinds, bins, n_max)?;
-    let of = |(kind, found): (usize, &FoundColumn)| {
-        is_thermometer(found).then_some(Ok::<_, FormatError>(Search {
-            kind,
-            at: found.at,
-            part: found.part,
-            minimum: f64::INFINITY,
-            count: 0,
-            quantiles: None,
-        }))
-    };
-    let mut searches = memory::collect(kinds.iter().enumerate().filter_map(of))?;
-    let number = |search: &Search, row: KeptRow<'_>| {
-        let number = match row.cell(search.at) {
-            KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
-            KeptCell::Code(code) => scans[search.at].values[usize::from(code)].content.number(),
-        };
-        number.map(|number| search.part.map_or(number, |part| part.of(number)))
-    };
-    rows.for_each(|row, _| {
-        for search in &mut searches {
-            if let Some(number) = number(search, row) {
-                search.count += 1;
-                search.minimum = search.minimum.min(number);
-            }
-        }
-        Ok(())
-    })?;
-    let bytes = |search: &Search| QuantileSearch::bytes(search.count, bins);
-    memory::need(searches.iter().map(bytes).sum())?;
-    for search in &mut searches {
-        search.quantiles = Some(QuantileSearch::new(search.count, bins));
-    }
-    let quantiles = |search: &Search| search.quantiles.as_ref().map(QuantileSearch::passes);
-    for _ in 0..searches.iter().filter_map(quantiles).max().unwrap_or(0) {
-        rows.for_each(|row, _| {
-            for search in &mut searches {
-                if let (Some(number), Some(quantiles)) =
-                    (number(search, row), &mut search.quantiles)
-                {
-                    quantiles.see(number);
-                }
-            }
-            Ok(())
-        })?;
-        let quantiles = searches
-            .iter_mut()
-            .filter_map(|search| search.quantiles.as_mut());
-        quantiles.for_each(QuantileSearch::end_pass);
-    }
-    for search in searches {
-        if let (ColumnKind::Thermometer { thresholds }, Some(quantiles)) =
-            (&mut kinds[search.kind].kind, search.quantiles)
-        {
-            *thresholds = quantiles.finish(search.minimum);
-        }
-    }
-    Ok(())
 }

@@ -10,7 +10,7 @@ use super::columns::{TableColumn, TableColumns};
 use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
 use crate::cell::{Cell, Content, is_missing};
-use crate::encoding::options::Numbers;
+use crate::encoding::options::NumberCoding;
 use crate::encoding::{KindName, NamedCells};
 use crate::error::{Fault, legible};
 use crate::numbers::DecimalMark;
@@ -87,7 +87,7 @@ pub(crate) struct SeenTable {
     pub(super) column_count: usize,
     pub(super) has_header: bool,
     pub(super) label: Option<usize>,
-    numbers: Numbers,
+    coding: NumberCoding,
     decimal: Option<DecimalMark>,
     /// Whether the cells give names, which nobody lists in advance.
     is_open: bool,
@@ -155,7 +155,7 @@ impl SeenTable {
             column_count: count,
             has_header: table.has_header,
             label: table.label,
-            numbers: options.numbers,
+            coding: options.number_coding(),
             decimal: options.decimal,
             is_open,
             row_count: 0,
@@ -307,9 +307,13 @@ impl SeenColumn {
             return self.named_kind();
         }
         // Missing cells make a number column unreadable only if its numbers are features.
-        match column_kind(&self.cells, stated, Numbers::Thermometer) {
+        let lenient = NumberCoding {
+            is_filled: true,
+            ..table.coding
+        };
+        match column_kind(&self.cells, stated, lenient) {
             Ok(found) => {
-                let fault = column_kind(&self.cells, stated, table.numbers).err();
+                let fault = column_kind(&self.cells, stated, table.coding).err();
                 (Some(found.name()), fault)
             }
             Err(fault) => (None, Some(fault)),
@@ -362,7 +366,7 @@ impl SeenColumn {
             if table.is_open {
                 return self.fault.is_none() && self.accepts(*kind);
             }
-            let found = column_kind(&self.cells, Some(*kind), table.numbers);
+            let found = column_kind(&self.cells, Some(*kind), table.coding);
             let is_coded = *kind != KindName::Nominal || !self.cells.is_numbers;
             self.fault.is_none() && is_coded && found.is_ok_and(|found| found.name() == *kind)
         };

@@ -4,34 +4,37 @@
 //! features, unless the request rules that out. The first cell that is no number starts a scan, which finds the
 //! encoding at the end.
 
+mod bare_rows;
+mod raw_rows;
 mod typed_rows;
 
 use std::sync::Arc;
 
 use halfspace_core::memory;
 
-use super::bare_line::{BareLine, LabelPlace};
+use super::bare_line::LabelPlace;
 use super::columns::{InColumn, TableColumns};
 use super::missing_rule::{MissingRule, TakenWords, none_left};
 use super::named_table;
-use crate::cell::{Cell, is_missing, missing_number};
+use crate::cell::{Cell, missing_number};
 use crate::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
 
 use super::header::decided;
-use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
+use super::plain_rows::{PlainRows, low_values, plain_row};
 use super::preview::Preview;
 use super::scan::TableScan;
 use super::stage::Stage;
-use crate::building::label_names::LabelNames;
+use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
-use crate::encoding::options::{Numbers, Unknown};
+use crate::encoding::options::{Numbers, Scaling, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::numbers::{DecimalMark, NumberFault};
+use crate::numbers::{DecimalMark, NumberFault, parse_number};
 use crate::options::{LabelsColumn, Options};
+use crate::stored::raw_cells::CellWriter;
 use crate::stored::spool::Spool;
 
 /// A table under construction.
@@ -48,6 +51,8 @@ pub(crate) struct TableBuilder<'o> {
     open: Vec<usize>,
     missing: Arc<MissingRule>,
     taken: TakenWords,
+    /// Writes the cells, if somebody needs them.
+    raw: Option<CellWriter>,
     /// Where the label is, if all other columns are features in their order and no preview needs the cells.
     label_place: Option<LabelPlace>,
     /// The columns that a given encoding reads, in ascending order.
@@ -77,6 +82,16 @@ impl<'o> TableBuilder<'o> {
                 "The option `bins` is for `numbers=thermometer` only. Set both, or omit `bins`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
+        if options.table.scale != Scaling::None && options.table.numbers != Numbers::Real {
+            let detail = "The option `scale` is for `numbers=real` only: thermometers do not depend on it. Omit one of \
+                          them.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
+        if options.table.is_fitted() && options.table.encoding.is_some() {
+            let detail = "The given encoding says how numbers are scaled and what fills missing cells. Omit `scale`, \
+                          and let `missing` be absent, `drop` or `refuse`.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
         if options.open_vocabulary {
             named_table::check(options)?;
         }
@@ -102,14 +117,18 @@ impl<'o> TableBuilder<'o> {
         if let Some(preview) = preview {
             preview.begin(&table, options);
         }
-        let stage = assigned
-            .map_err(FormatError::from)
-            .and_then(|()| Stage::of(&table, options, spool));
         let like = request
             .encoding
             .as_deref()
             .and_then(|encoding| encoding.label.as_ref());
+        let opener = spool.as_ref().map(Spool::workbook_opener);
+        let raw = options.cells.as_ref();
+        let raw = raw.map(|keeper| CellWriter::new(keeper, opener));
+        let stage = assigned
+            .map_err(FormatError::from)
+            .and_then(|()| Stage::of(&table, options, spool));
         let mut builder = Self {
+            raw,
             open: Vec::new(),
             missing: Arc::default(),
             taken: TakenWords::default(),
@@ -143,17 +162,6 @@ impl<'o> TableBuilder<'o> {
         Ok(builder)
     }
 
-    /// Where the label is, if lines of bare cells can be read at once.
-    fn direct_place(&self) -> Option<LabelPlace> {
-        let is_direct = match &self.stage {
-            Stage::Plain(plain) => plain.columns.is_sorted(),
-            Stage::Scan(_) => true,
-            Stage::Encoded(..) | Stage::Named(_) | Stage::Refused => false,
-        };
-        let is_direct = is_direct && self.preview.is_none() && self.missing.words().is_empty();
-        self.table.label_place().filter(|_| is_direct)
-    }
-
     fn missing_rule(&self) -> Result<MissingRule, Fault> {
         let options = &self.options.table;
         let given = options.encoding.iter().flat_map(|given| &given.columns);
@@ -184,17 +192,8 @@ impl<'o> TableBuilder<'o> {
         self.table.label
     }
 
-    /// Fixes the values of +1 and -1, unless the request or an encoding already does.
-    ///
-    /// # Errors
-    /// When a value is no text.
-    pub(crate) fn declare_labels(&mut self, positive: &[u8], negative: &[u8]) -> Result<(), Fault> {
-        let mut labels = self.labels.iter_mut();
-        labels.try_for_each(|labels| labels.declare(positive, negative))
-    }
-
     /// Declares the values of a column, whether they occur or not. If an encoding is given, its own values count
-    /// instead.
+    /// instead. Two values of the label mean +1 and -1.
     ///
     /// # Errors
     /// When there are too many values.
@@ -203,6 +202,17 @@ impl<'o> TableBuilder<'o> {
         at: usize,
         values: impl Iterator<Item = &'v [u8]> + Clone,
     ) -> Result<(), Fault> {
+        if let Some(raw) = &mut self.raw {
+            raw.declare_values(at, values.clone());
+        }
+        if self.table.label == Some(at) {
+            let labels = self.labels.iter_mut();
+            labels.zip(declared_labels(values)).try_for_each(
+                |(labels, [positive, negative])| labels.declare(positive, negative),
+            )?;
+            self.label_place = self.direct_place();
+            return Ok(());
+        }
         if let Some(preview) = self.preview {
             preview.declare(at, values.clone());
         }
@@ -244,53 +254,6 @@ impl<'o> TableBuilder<'o> {
         self.sound_row(|at| Cell::Text(text(at)), place)
     }
 
-    /// Reads a line of bare cells as a row. If it must be read cell by cell, it changes nothing and returns false.
-    /// `may_label` tells whether a text can be a label.
-    ///
-    /// # Errors
-    /// When a limit is exceeded, or memory or the spool fails.
-    pub(crate) fn bare_line(
-        &mut self,
-        line: &[u8],
-        delimiter: u8,
-        may_label: impl Fn(&[u8]) -> bool,
-        place: Place,
-    ) -> Result<bool, FormatError> {
-        let Some(label_place) = self.label_place else {
-            return Ok(false);
-        };
-        let n = self.table.columns.len() - usize::from(label_place != LabelPlace::None);
-        let Some(line) = BareLine::split(line, delimiter, label_place) else {
-            return Ok(false);
-        };
-        let is_label = |text| !is_missing(text) && may_label(text);
-        let is_set = line.label.is_none_or(is_label)
-            && match &mut self.stage {
-                Stage::Plain(plain) if plain.columns.len() == n => {
-                    set_row(plain, &line, n, &mut self.values, &mut self.words)
-                }
-                Stage::Scan(scan) => scan.set_letters(&line, n, label_place),
-                _ => false,
-            };
-        if !is_set {
-            return Ok(false);
-        }
-        let labelled = self.labels.as_mut().zip(line.label);
-        let label = labelled.map(|(labels, text)| labels.push(text)).transpose();
-        let ended = match (&mut self.stage, label) {
-            (Stage::Plain(plain), Ok(code)) => plain.builder.end_row(code),
-            (Stage::Scan(scan), Ok(code)) => scan.end_letters(code),
-            (Stage::Plain(plain), Err(_)) => {
-                plain.builder.forget_row();
-                return Ok(false);
-            }
-            _ => return Ok(false),
-        };
-        self.rows += 1;
-        let ended = ended.map_err(|fault| fault.placed(Some(place)));
-        ended.or_else(|error| self.refuse(error)).map(|()| true)
-    }
-
     /// Reads a row like [`Self::row`], but only the columns in `given`, which ascend. In a plain table the other
     /// cells are 0.
     ///
@@ -318,11 +281,13 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
         memory::check()?;
-        let rule = Arc::clone(&self.missing);
-        let cell = |at: usize| rule.read(at, cell(at));
+        let (rule, found) = (Arc::clone(&self.missing), cell);
+        let cell = |at: usize| rule.read(at, found(at));
         self.rows += 1;
         self.watch(&cell).map_err(placed)?;
         let is_left_out = self.leaves_out(&cell);
+        let cells = (0..self.table.columns.len()).map(&found);
+        let is_written = self.write_raw(cells, matches!(is_left_out, Ok(true)))?;
         if let Some(preview) = self.preview {
             preview.row(&cell, matches!(is_left_out, Ok(true)));
         }
@@ -360,6 +325,10 @@ impl<'o> TableBuilder<'o> {
                 return Err(placed((at, fault)));
             }
             self.scan()?;
+            if !is_written {
+                let cells = (0..self.table.columns.len()).map(&found);
+                self.write_raw(cells, false)?;
+            }
         }
         let (table, number) = (&mut self.table, self.rows);
         let read = match &mut self.stage {
@@ -506,7 +475,8 @@ impl<'o> TableBuilder<'o> {
             0 => None,
             _ => Some(builder.finish(self.options.unlabelled)?),
         };
-        let scan = TableScan::new(&self.table, self.options, plain, is_respelled, spool)?;
+        let mut scan = TableScan::new(&self.table, self.options, plain, is_respelled, spool)?;
+        self.begin_raw(&mut scan)?;
         self.stage = Stage::Scan(Box::new(scan));
         Ok(())
     }
@@ -515,7 +485,7 @@ impl<'o> TableBuilder<'o> {
     ///
     /// # Errors
     /// When the kinds or the labels remain undecided, when there is no row, or when a limit is exceeded.
-    pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
+    pub(crate) fn finish(mut self) -> Result<Parsed<ParsedRows>, FormatError> {
         self.taken
             .check(&self.table, |at| self.may_be_numbers(at))?;
         if let Some(preview) = self.preview {
@@ -523,6 +493,12 @@ impl<'o> TableBuilder<'o> {
         }
         if self.rows > 0 && self.rows == self.rows_dropped {
             return Err(none_left(self.rows).into());
+        }
+        if self.options.table.is_fitted() {
+            self.scan()?;
+        }
+        if let Some(raw) = self.raw.take() {
+            raw.finish()?;
         }
         let (mut table, options) = (self.table, self.options);
         let missing = MissingCells {
@@ -543,25 +519,7 @@ impl<'o> TableBuilder<'o> {
         });
         let read = read.map(|(_, read)| read);
         let (mut parsed, encoding) = match self.stage {
-            Stage::Plain(plain) => {
-                let mut builder = plain.builder;
-                if let Some(read) = read {
-                    builder.decide_labels(read);
-                }
-                let mut parsed = builder.finish(options.unlabelled)?;
-                let encoding = match &options.table.encoding {
-                    None => {
-                        let lows = low_values(&mut parsed)?;
-                        table.describe_plain(label, |feature| lows[feature], missing)?
-                    }
-                    Some(given) => TableEncoding {
-                        label,
-                        missing,
-                        ..given.as_ref().clone()
-                    },
-                };
-                (parsed, encoding)
-            }
+            Stage::Plain(plain) => finish_plain(*plain, &table, options, read, label, missing)?,
             Stage::Scan(scan) => scan.finish(&table, options, read.zip(label), missing)?,
             Stage::Encoded(encoder, _) => {
                 let (parsed, encoding) = encoder.finish(options, read)?;
@@ -592,4 +550,44 @@ impl<'o> TableBuilder<'o> {
         }
         Ok(parsed)
     }
+}
+
+/// The sample of rows that are features as they are, and its encoding.
+fn finish_plain(
+    plain: PlainRows,
+    table: &TableColumns,
+    options: &Options,
+    read: Option<ReadLabels>,
+    label: Option<LabelEncoding>,
+    missing: MissingCells,
+) -> Result<(Parsed<ParsedRows>, TableEncoding), FormatError> {
+    let mut builder = plain.builder;
+    if let Some(read) = read {
+        builder.decide_labels(read);
+    }
+    let mut parsed = builder.finish(options.unlabelled)?;
+    let encoding = match &options.table.encoding {
+        None => {
+            let lows = low_values(&mut parsed)?;
+            table.describe_plain(label, |feature| lows[feature], missing)?
+        }
+        Some(given) => TableEncoding {
+            label,
+            missing,
+            ..given.as_ref().clone()
+        },
+    };
+    Ok((parsed, encoding))
+}
+
+/// The values of +1 and -1 of a label with these values, if they are two. The first is +1, but 1 stays 1.
+fn declared_labels<'v>(mut values: impl Iterator<Item = &'v [u8]>) -> Option<[&'v [u8]; 2]> {
+    let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
+        return None;
+    };
+    let is_negative = |value| value == 0.0 || value == -1.0;
+    Some(match (parse_number(first), parse_number(second)) {
+        (Ok(other), Ok(1.0)) if is_negative(other) => [second, first],
+        _ => [first, second],
+    })
 }

@@ -29,11 +29,10 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::numbers::DecimalMark;
 use crate::numbers::parse_number;
 use crate::options::{LabelsColumn, Options};
-use crate::readers::text::arff_header::{self, Attribute, AttributeKind, Nominal};
+use crate::readers::text::arff_header::{self, Attribute, AttributeKind};
 use crate::readers::text::arff_scanner::{Misplaced, Scanner, Word, ends_plain_word};
 use crate::readers::text::lines::LineReader;
 use crate::stored::spool::Spool;
-use crate::tables::columns::{TableColumn, TableColumns};
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 
@@ -109,31 +108,12 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Op
             AttributeKind::Text => Some((attribute.name.clone(), KindName::Text)),
         });
     let mut stated = options.clone();
-    // Of several statements about a column the last one counts.
-    let kinds = declared.chain(options.table.kinds.iter().cloned());
-    stated.table.kinds = memory::collect(kinds.map(Ok::<_, NoMemory>))?;
     if stated.labels.is_none() && stated.table.encoding.is_none() {
         stated.labels = Some(LabelsColumn::Last);
     }
-    if stated.table.encoding.is_none() && !stated.table.numbers_only {
-        let names = attributes.iter().map(|attribute| attribute.name.clone());
-        stated.open_vocabulary |= has_texts(names.collect(), &stated);
-    }
-    Ok(stated)
-}
-
-/// Whether a column with texts gives features. If an option is at fault, the table says so.
-fn has_texts(names: Vec<String>, options: &Options) -> bool {
-    let count = names.len();
-    let Ok(mut table) = TableColumns::named(Some(names), count) else {
-        return false;
-    };
-    let assigned = table.assign(options.labels.as_ref(), &options.table);
-    let is_text = |(at, column): (usize, &TableColumn)| {
-        let is_read = table.label != Some(at) && column.ignored.is_none();
-        is_read && column.kind == Some(KindName::Text)
-    };
-    assigned.is_ok() && table.columns.iter().enumerate().any(is_text)
+    let declared = memory::collect(declared.map(Ok::<_, NoMemory>))?;
+    let names = attributes.iter().map(|attribute| attribute.name.clone());
+    Ok(stated.with_declared(declared, names.collect()))
 }
 
 /// Gives each nominal column its declared values.
@@ -145,27 +125,10 @@ fn declare_values(
         let AttributeKind::Nominal(nominal) = &attribute.kind else {
             continue;
         };
-        let declared = match (table.label() == Some(at), declared_labels(nominal)) {
-            (true, Some([positive, negative])) => table.declare_labels(positive, negative),
-            (true, None) => Ok(()),
-            (false, _) => table.declare_values(at, nominal.values()),
-        };
+        let declared = table.declare_values(at, nominal.values());
         declared.map_err(|fault| fault.at(attribute.line, attribute.offset))?;
     }
     Ok(())
-}
-
-/// The values of +1 and -1 of a class, if it declares exactly two values.
-fn declared_labels(nominal: &Nominal) -> Option<[&[u8]; 2]> {
-    let mut values = nominal.values();
-    let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
-        return None;
-    };
-    let is_negative = |value| value == 0.0 || value == -1.0;
-    Some(match (parse_number(first), parse_number(second)) {
-        (Ok(other), Ok(1.0)) if is_negative(other) => [second, first],
-        _ => [first, second],
-    })
 }
 
 /// A row: the values that it gives with their attributes, in ascending order.

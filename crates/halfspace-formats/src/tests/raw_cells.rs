@@ -1,0 +1,334 @@
+//! Tests of raw cells: a table that is encoded again is the table of its file, and a part of the rows may decide the
+//! features.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::workbooks::{Book, row};
+use super::*;
+use crate::{
+    CellKeeper, LabelRule, Missing, Spool, TableEncoding, TableOptions, Unknown, digest,
+    encode_again, encode_examples, encode_for, gather,
+};
+
+fn options(texts: &[&str]) -> Options {
+    let mut options = Options::default();
+    for text in texts {
+        let (name, value) = text.split_once('=').expect("an option");
+        assert_eq!(options.set(name, value), Ok(true), "{text}");
+    }
+    options
+}
+
+/// The raw cells of a body, if they are kept.
+fn cells(format: Format, body: &[u8], options: &Options) -> Option<Vec<u8>> {
+    let keeper = CellKeeper::default();
+    let keeping = Options {
+        cells: Some(keeper.clone()),
+        ..options.clone()
+    };
+    let spool = Spool::new(1 << 12, || Ok(Cursor::new(Vec::new())));
+    let with = gather(format, body, &keeping, spool).expect("a table");
+    let without = parse(format, body, options).expect("a table");
+    assert_eq!(with.table, without.table, "keeping changes nothing");
+    let mut raw = keeper.take()?;
+    let mut bytes = Vec::new();
+    raw.write(&mut bytes).expect("memory");
+    assert_eq!(bytes.len() as u64, raw.bytes());
+    Some(bytes)
+}
+
+type Read = Result<([u8; 32], Arc<TableEncoding>), String>;
+
+fn outcome(parsed: Result<Parsed<crate::ParsedRows>, FormatError>) -> Read {
+    let parsed = parsed.map_err(|error| error.detail)?.in_memory();
+    let digest = digest(
+        &parsed.data,
+        parsed.classes.as_ref(),
+        parsed.vocabulary.as_deref(),
+    );
+    Ok((digest, parsed.table.expect("a table")))
+}
+
+fn again(cells: &[u8], options: &Options) -> Read {
+    outcome(encode_again(cells, options, None))
+}
+
+fn anew(format: Format, body: &[u8], options: &Options) -> Read {
+    outcome(parse(format, body, options).map(Parsed::from))
+}
+
+const TABLE: &str = "id,when,x,word,bit,y\n\
+    r1,2024-01-02,1.5,red,yes,p\n\
+    r2,2024-02-03,,blue,no,q\n\
+    r3,2024-03-04,12,?,yes,p\n\
+    r4,2024-04-05,-3,red,no,q\n\
+    r5,2024-05-06,7.25,\"gr,een\",,q\n";
+
+const WAYS: [&[&str]; 12] = [
+    &["missing=drop"],
+    &["missing=mean", "scale=standard"],
+    &["missing=indicator", "scale=range"],
+    &["missing=most-frequent"],
+    &["numbers=thermometer", "bins=2"],
+    &["numbers=thermometer", "ignore=id,when"],
+    &["kinds=x:nominal"],
+    &["labels=bit", "missing=median"],
+    &["labels=none", "missing=drop"],
+    &["vocabulary=open", "kinds=when:nominal"],
+    &["vocabulary=open", "kinds=word:text", "words=1-2"],
+    &["positive=red", "labels=word", "missing=mean"],
+];
+
+#[test]
+fn tables_are_encoded_again_as_from_their_files() {
+    let json = |object: &str| format!("[{object}]");
+    let objects: Vec<String> = TABLE
+        .lines()
+        .skip(1)
+        .enumerate()
+        .map(|(at, _)| {
+            let x = ["1.5", "null", "12", "-3", "7.25"][at];
+            let word = [r#""red""#, r#""blue""#, "null", r#""red""#, r#""gr,een""#][at];
+            let bit = ["true", "false", "true", "false", "null"][at];
+            let y = ["p", "q", "p", "q", "q"][at];
+            format!(r#"{{"id":"r{at}","when":"2024-0{}-03","x":{x},"word":{word},"bit":{bit},"y":"{y}"}}"#, at + 1)
+        })
+        .collect();
+    let arff = "@relation r\n@attribute id string\n@attribute when string\n@attribute x numeric\n\
+        @attribute word {red,blue,'gr,een',never}\n@attribute bit {no,yes}\n@attribute y {q,p}\n@data\n\
+        r1,2024-01-02,1.5,red,yes,p\nr2,2024-02-03,?,blue,no,q\n{0 r3,1 2024-03-04,2 12,4 yes,5 p}\n\
+        r4,2024-04-05,-3,red,no,q\n";
+    let sheet = [
+        row(&["id", "when", "x", "word", "bit", "y"]),
+        row(&["r1", "2024-01-02", "1.5", "red", "yes", "p"]),
+        row(&["r2", "2024-02-03", "", "blue", "no", "q"]),
+        row(&["r3", "2024-03-04", "12", "red", "yes", "p"]),
+    ];
+    let bodies: [(Format, Vec<u8>); 5] = [
+        (Format::Xlsx, Book::of(&sheet.concat()).bytes()),
+        (Format::Csv, TABLE.into()),
+        (Format::Ndjson, objects.join("\n").into()),
+        (Format::Json, json(&objects.join(",")).into()),
+        (Format::Arff, arff.into()),
+    ];
+    let mut compared = 0;
+    for (format, body) in &bodies {
+        for first in WAYS {
+            let first = options(first);
+            let Ok(_) = anew(*format, body, &first) else {
+                continue;
+            };
+            let kept = cells(*format, body, &first).expect("cells that are no features");
+            for second in WAYS {
+                let named = options(second);
+                let mut labelled = named.clone();
+                if *format == Format::Arff && labelled.labels.is_none() {
+                    labelled.labels = Some(LabelsColumn::Last);
+                }
+                assert_eq!(
+                    again(&kept, &labelled),
+                    anew(*format, body, &named),
+                    "{format:?} {first:?} {second:?}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 400, "{compared}");
+}
+
+#[test]
+fn tables_of_numbers_keep_cells_only_if_their_examples_are_not_the_cells() {
+    let plain = "a,b,y\n1,2.5,1\n0,3,0\n1,4,1\n";
+    let csv = |body: &str, texts: &[&str]| cells(Format::Csv, body.as_bytes(), &options(texts));
+    assert_eq!(csv(plain, &[]), None);
+    assert_eq!(csv("1,0,1\n0,1,0\n", &["labels=last"]), None);
+    assert_eq!(csv("a,b\n1,0\n0,1\n", &["labels=none"]), None);
+    assert!(csv(plain, &["ignore=b"]).is_some());
+    assert!(csv(plain, &["positive=1"]).is_some());
+    // The first rows become cells when a later one shows that they must be kept.
+    let late = "a,b,y\n1,2.5,p\n0,3,q\n1,,p\n0,4,q\n";
+    for first in ["missing=drop", "numbers=thermometer", "missing=mean"] {
+        let kept = csv(late, &[first]).expect("a missing cell");
+        for second in ["missing=drop", "missing=indicator", "labels=none"] {
+            let mut texts = vec![second];
+            texts.extend(
+                ["missing=median"]
+                    .iter()
+                    .filter(|_| second == "labels=none"),
+            );
+            let named = options(&texts);
+            let expected = anew(Format::Csv, late.as_bytes(), &named);
+            assert_eq!(again(&kept, &named), expected, "{first} {second}");
+        }
+    }
+    // Examples that are no table have no cells.
+    let body = "{\"x\": [1, 0], \"y\": 1}\n";
+    assert_eq!(cells(Format::Ndjson, body.as_bytes(), &options(&[])), None);
+}
+
+#[test]
+fn tables_of_numbers_are_encoded_again_from_their_examples() {
+    let plain = "a,b,y\n1,2.5,1\n0,3,0\n1,4,1\n0,-3,1\n";
+    let bits = "y,a,b\np,1,0\nq,1,1\nr,0,1\np,0,0\n";
+    let signs = "a,b,y\n1,-1,1\n-1,-1,0\n-1,1,1\n";
+    for body in [plain, bits, signs] {
+        assert_eq!(cells(Format::Csv, body.as_bytes(), &options(&[])), None);
+        let parsed = parse(Format::Csv, body.as_bytes(), &options(&[])).expect("a table");
+        let table = parsed.table.clone().expect("a table");
+        assert!(table.is_plain());
+        for second in [
+            &["scale=standard"][..],
+            &["scale=range", "missing=mean"],
+            &["numbers=thermometer", "kinds=a:number"],
+            &["ignore=b"],
+            &["labels=b", "positive=1"],
+            &["kinds=a:nominal,b:nominal"],
+            &["labels=none"],
+            &["vocabulary=open"],
+            &[],
+        ] {
+            let named = options(second);
+            let again = encode_examples(&parsed.data, parsed.zero_bit_value, &table, &named, None);
+            let expected = anew(Format::Csv, body.as_bytes(), &named);
+            assert_eq!(outcome(again), expected, "{body} {second:?}");
+        }
+    }
+}
+
+#[test]
+fn options_of_a_file_are_refused_for_cells() {
+    let kept = cells(Format::Csv, TABLE.as_bytes(), &options(&["missing=drop"])).expect("cells");
+    for text in [
+        "delimiter=,",
+        "header=true",
+        "charset=utf-8",
+        "comment=#",
+        "sheet=1",
+    ] {
+        let error = again(&kept, &options(&[text])).expect_err(text);
+        assert!(error.contains("a table that has been read"), "{error}");
+    }
+}
+
+#[test]
+fn damaged_cells_are_refused() {
+    let kept = cells(Format::Csv, TABLE.as_bytes(), &options(&["missing=drop"])).expect("cells");
+    let named = options(&["missing=drop"]);
+    for at in 0..kept.len() {
+        let mut changed = kept.clone();
+        changed[at] ^= 0x10;
+        // A bit of the head of a frame has no meaning.
+        let read = again(&changed, &named);
+        assert!(read.is_err() || read == again(&kept, &named), "byte {at}");
+        assert!(again(&kept[..at], &named).is_err(), "{at} bytes");
+    }
+    let frame = |content: &[u8]| zstd::bulk::compress(content, 1).expect("memory");
+    let head =
+        br#"{"names":null,"columns":1000000000,"declared":[],"is_given":false,"options":[]}"#;
+    let begun = [&(head.len() as u32).to_le_bytes()[..], head].concat();
+    for rest in [
+        // A run of more cells than there are columns, a text without an end, and a tag that is none.
+        &[0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f][..],
+        &[0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        &[0, 9],
+        &[2, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 0],
+        &[3, 3],
+    ] {
+        let bytes = frame(&[&begun[..], rest].concat());
+        assert!(again(&bytes, &named).is_err(), "{rest:?}");
+    }
+    assert!(again(&frame(&u32::MAX.to_le_bytes()), &named).is_err());
+}
+
+/// A table with these cells in one column of each kind. The first rows are such that each kind is known.
+fn table(rows: &[(u8, i16)]) -> String {
+    let line = |(at, (code, number)): (usize, &(u8, i16))| {
+        let missing = |bit: u8, text: String| match code & bit == 0 || at < 4 {
+            true => text,
+            false => String::new(),
+        };
+        let word =
+            ["red", "blue", "green", "white"][usize::from(code & 3) % if at < 4 { 2 } else { 4 }];
+        let x = missing(4, format!("{}", f64::from(*number) / 4.0 + 0.125));
+        let word = missing(8, word.to_owned());
+        let bit = missing(16, if number % 2 == 0 { "yes" } else { "no" }.to_owned());
+        let day = missing(32, format!("2024-01-{:02}", 1 + number.rem_euclid(28)));
+        format!("n{at},{x},{word},{bit},{day},{}\n", ["p", "q", "r"][at % 3])
+    };
+    let lines = rows.iter().enumerate().map(line);
+    format!("name,x,word,bit,day,y\n{}", lines.collect::<String>())
+}
+
+proptest! {
+    #[test]
+    fn part_of_the_rows_decides_the_features(
+        rows in prop::collection::vec((any::<u8>(), any::<i16>()), 8..60),
+        learnt in prop::collection::vec(any::<bool>(), 60),
+        way in 0..6_usize,
+    ) {
+        let texts = [
+            &["missing=mean", "scale=standard"][..],
+            &["missing=indicator", "scale=range"],
+            &["missing=most-frequent", "scale=standard"],
+            &["missing=drop", "scale=range"],
+            &["numbers=thermometer", "bins=3"],
+            &["missing=median", "ignore=name"],
+        ][way];
+        let is_dropped = |at: usize| way == 3 && at >= 4 && rows[at].0 & 0b11_1100 != 0;
+        // The rows that are left out are not counted.
+        let kept: Vec<usize> = (0..rows.len()).filter(|&at| !is_dropped(at)).collect();
+        let is_learnt = |at: usize| at < 4 || learnt[at];
+        let named = options(texts);
+        let body = table(&rows);
+        let Ok((_, whole)) = anew(Format::Csv, body.as_bytes(), &named) else {
+            return Ok(());
+        };
+        let raw = cells(Format::Csv, body.as_bytes(), &named).expect("cells");
+        let limits = &ParseLimits::DEFAULT;
+        let fitted = encode_for(
+            || Ok(raw.as_slice()),
+            &whole,
+            &|at| is_learnt(kept[at]),
+            limits,
+            None,
+        );
+        let fitted = outcome(fitted).expect("the learnt rows have features");
+        // The same by hand: the learnt rows alone give the encoding, and all rows are read under it.
+        let lines: Vec<&str> = body.lines().collect();
+        let part: Vec<&str> = lines
+            .iter()
+            .enumerate()
+            .filter(|(line, _)| *line == 0 || is_learnt(line - 1))
+            .map(|(_, line)| *line)
+            .collect();
+        let stated = ["name:nominal", "x:number", "word:nominal", "bit:boolean", "day:date"];
+        let stated: Vec<&str> = stated
+            .into_iter()
+            .filter(|kind| way != 5 || *kind != "name:nominal")
+            .collect();
+        let kinds = format!("kinds={}", stated.join(","));
+        let of_part = options(&[texts, &[kinds.as_str()]].concat());
+        let (_, own) = anew(Format::Csv, part.join("\n").as_bytes(), &of_part).expect("a table");
+        let own = TableEncoding { label: whole.label.clone(), ..(*own).clone() };
+        let given = Options {
+            label_rule: LabelRule::Of(whole.label.as_ref().expect("labels").classes.clone()),
+            table: TableOptions {
+                encoding: Some(Arc::new(own)),
+                unknown: Unknown::Zero,
+                missing: Some(Missing::Drop).filter(|_| way == 3),
+                ..TableOptions::default()
+            },
+            ..Options::default()
+        };
+        let expected = anew(Format::Csv, body.as_bytes(), &given).expect("rows of the encoding");
+        prop_assert_eq!(fitted.0, expected.0);
+        prop_assert_eq!(&fitted.1.columns, &expected.1.columns);
+        if (0..rows.len()).all(|at| is_learnt(at) || is_dropped(at)) {
+            prop_assert_eq!(&fitted.1.columns, &whole.columns);
+        }
+    }
+}

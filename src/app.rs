@@ -34,7 +34,7 @@ use crate::http::{
     self, App, AppState, Authenticator, InFlight, Origins, Permits, RuntimeWatch, ServeLimits,
     StallLimits,
 };
-use crate::jobs::{ImportConfig, Jobs, JobsConfig};
+use crate::jobs::{EncodingConfig, ImportConfig, Jobs, JobsConfig};
 use crate::memory::{self, Machine};
 use crate::records::Role;
 use crate::records::schedule::SECONDS_DEFAULT;
@@ -95,6 +95,7 @@ impl Service {
         );
         let origins = origins(settings, is_open)?;
         let imports = sources.map(|sources| import_config(settings, sources, data_dir.scratch()));
+        let encoding = encoding_config(settings, data_dir.scratch());
         let quotas = *store.quotas();
         let jobs = Jobs::new(
             store,
@@ -103,6 +104,7 @@ impl Service {
             JobsConfig {
                 memory: memory.clone(),
                 imports,
+                encoding,
                 ..jobs_config(settings)
             },
             callbacks(settings),
@@ -303,6 +305,15 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         retention_days: settings.retention_days,
         checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),
         ..JobsConfig::default()
+    }
+}
+
+fn encoding_config(settings: &Settings, scratch: ScratchDir) -> EncodingConfig {
+    let limits = &settings.limits;
+    EncodingConfig {
+        limits: limits.of_datasets(),
+        memory_bytes_max: limits.upload_memory_bytes_max,
+        scratch: Some(scratch),
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn unreadable(error: ReadError) -> JobError {
     let (code, detail) = match error {
         ReadError::Missing(detail) => ("data-missing", detail),
         ReadError::Corrupt(detail) => (JobError::DATA_CORRUPT, detail),
+        ReadError::Unfit(detail) => ("bad-data", detail),
         ReadError::Broken(detail) => ("internal", detail),
         ReadError::Store(error) => ("internal", error.to_string()),
     };

@@ -46,6 +46,27 @@ pub struct JobsConfig {
     pub helped_words_min: u64,
     /// How objects of buckets become datasets. `None` if the operator allows none.
     pub imports: Option<ImportConfig>,
+    pub encoding: EncodingConfig,
+}
+
+/// How the tables of jobs are encoded.
+#[derive(Clone, Debug)]
+pub struct EncodingConfig {
+    pub limits: ParseLimits,
+    /// Bytes of memory for the examples; further ones go to disk.
+    pub memory_bytes_max: u64,
+    /// `None` keeps all examples in memory.
+    pub scratch: Option<ScratchDir>,
+}
+
+impl Default for EncodingConfig {
+    fn default() -> Self {
+        Self {
+            limits: ParseLimits::DEFAULT,
+            memory_bytes_max: 16 << 20,
+            scratch: None,
+        }
+    }
 }
 
 /// How objects of buckets become datasets.
@@ -83,6 +104,7 @@ impl Default for JobsConfig {
             passed_over_max: Duration::from_secs(5),
             helped_words_min: WORDS_MIN,
             imports: None,
+            encoding: EncodingConfig::default(),
         }
     }
 }

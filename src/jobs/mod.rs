@@ -36,9 +36,10 @@ mod worker;
 
 pub use check::check_store;
 pub use check::report::{CheckNews, CheckSummary, Damage};
-pub use config::{ImportConfig, JobsConfig};
+pub use config::{EncodingConfig, ImportConfig, JobsConfig};
 pub use datasets::begun_dataset::BegunDataset;
 pub use datasets::encoding_source::{EncodingFault, EncodingSource};
+pub use datasets::raw_cells::TableCells;
 pub use datasets::reservations::Reservation;
 pub use datasets::store::{NewDataset, assume_refusal};
 pub use datasets::stored::ReadError;

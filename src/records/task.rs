@@ -63,6 +63,21 @@ pub struct DataSpec {
     pub source: Option<SourceVersion>,
 }
 
+impl JobSpec {
+    /// Whether the work encodes the table of its data again, so that its features do not depend on what it holds out.
+    pub fn needs_cells(&self) -> bool {
+        let holds_out = match &self.task {
+            TaskSpec::Train(train) => {
+                let fold = self.data.among.and_then(|among| among.fold);
+                train.holdout.is_some() || fold.is_some()
+            }
+            task => task.splits(),
+        };
+        let table = self.data.names.table.as_ref();
+        holds_out && table.is_some_and(|table| table.depends_on_rows())
+    }
+}
+
 impl DataSpec {
     /// The seed that generated the data of a job with the seed `seed`, if one did.
     pub fn data_seed(&self, seed: u64) -> Option<u64> {
@@ -126,6 +141,21 @@ impl TaskSpec {
             | Self::Grid(_)
             | Self::Compare(_)
             | Self::Import(_) => None,
+        }
+    }
+
+    /// Whether trainings of the task hold examples out.
+    pub fn splits(&self) -> bool {
+        match self {
+            Self::Train(train) => train.holdout.is_some(),
+            Self::Grid(_) | Self::Compare(_) => true,
+            Self::Separability(_)
+            | Self::MaximumMargin(_)
+            | Self::VersionSpace(_)
+            | Self::Evaluate(_)
+            | Self::Experiment(_)
+            | Self::ExperimentPart(_)
+            | Self::Import(_) => false,
         }
     }
 

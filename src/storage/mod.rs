@@ -35,7 +35,7 @@ pub mod sqlite;
 pub mod terms;
 
 pub use blobs::url::{BlobLocation, BlobUrl, Bucket};
-pub use blobs::{Blob, Blobs, S3Access, SecretString};
+pub use blobs::{Blob, BlobFile, Blobs, S3Access, SecretString};
 pub use data_dir::{DataDir, ScratchDir};
 pub use database_url::{DatabaseLocation, DatabaseUrl};
 pub use delivery::{

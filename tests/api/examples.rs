@@ -197,6 +197,11 @@ impl Example<'_> {
             ("job_", "get_job_figure") => return text_of(&service.run(&cover).await["id"]),
             ("job_", _) => return text_of(&service.run(&train).await["id"]),
             ("mdl_", _) => return text_of(&service.run(&train).await["result"]["model"]),
+            ("ds_", "encode_dataset") => {
+                let table = "a,b,c,y\n1,1,0,1\n1,0,1,1\n0,0,1,0\n0,1,0,0\n";
+                let dataset = service.post_as("/v1/datasets", "text/csv", table);
+                dataset.await.expect(201)
+            }
             ("ds_", _) => {
                 let dataset = service
                     .post_json("/v1/datasets", &json!({"data": data}))

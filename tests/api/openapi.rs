@@ -327,7 +327,7 @@ fn openapi_operations_declare_their_errors_as_problems() {
 }
 
 /// The words that an operation id may begin with.
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "analyse",
     "bound",
     "cancel",
@@ -337,6 +337,7 @@ const VERBS: [&str; 22] = [
     "create",
     "delete",
     "draw",
+    "encode",
     "evaluate",
     "explain",
     "follow",

@@ -95,6 +95,7 @@ pub async fn import_dataset(
             priority: source.priority,
             sha256: None,
             memory: RequestMemory::default(),
+            cells: None,
         };
         submit(&app, owner.clone(), job, &TaskPlace::of_source(), wait, key).await
     };

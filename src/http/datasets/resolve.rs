@@ -7,11 +7,11 @@ use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::examples::{Examples, class_codes};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    Assume, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place, Recoding,
-    StoredExamples, Vocabulary, classes_alone, digest, occurring,
+    Assume, CellKeeper, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed,
+    Place, Recoding, StoredExamples, Vocabulary, classes_alone, digest, occurring,
 };
 
-use crate::jobs::{JobSample, JobsError};
+use crate::jobs::{JobSample, JobsError, TableCells};
 use crate::records::dataset::Repetitions;
 use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
@@ -48,6 +48,8 @@ pub struct JobData {
     pub sha256: Option<String>,
     /// Id of the dataset, if the sample is a dataset.
     pub dataset: Option<DatasetId>,
+    /// The raw cells of the table that the sample came as.
+    pub cells: Option<TableCells>,
     /// Which class codes the sample has.
     occurring: Vec<bool>,
     /// See [`Parsed::is_undecided`].
@@ -81,6 +83,7 @@ impl JobData {
             occurring: summary.facts.occurring().to_vec(),
             sha256: Some(summary.facts.sha256),
             dataset: Some(summary.id),
+            cells: None,
             is_undecided: false,
         }
     }
@@ -97,6 +100,7 @@ impl JobData {
             sample: Some(parsed.data.into()),
             sha256,
             dataset: None,
+            cells: None,
             is_undecided: parsed.is_undecided,
         }
     }
@@ -239,8 +243,7 @@ fn first_seen(examples: &dyn Examples, classes: usize) -> Result<Option<Vec<usiz
 
 /// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name one.
 ///
-/// `sha256` is the digest of a sample in the body, and `pointer` is the place of the data there. Rows of a table read
-/// their labels by `label_rule`, and their memory belongs to the request.
+/// `sha256` is the digest of a sample in the body.
 ///
 /// # Errors
 /// [`Code::UNKNOWN_DATASET`] if the dataset does not exist. Errors of the store pass through.
@@ -249,18 +252,17 @@ pub async fn find_data(
     owner: &Owner,
     form: Option<DataForm>,
     sha256: Option<String>,
-    pointer: &str,
-    label_rule: LabelRule,
-    memory: &RequestMemory,
+    reading: RowReading<'_>,
 ) -> Result<JobData, Problem> {
+    let pointer = reading.pointer;
     let Some(form) = form else {
         return Ok(JobData::default());
     };
     match form {
         DataForm::Sample { parsed, assume } => Ok(JobData::of_sample(parsed, assume, sha256)),
         DataForm::Rows(rows) => {
-            let read = read_rows(app, owner, rows, pointer, label_rule);
-            let ((parsed, sha256), grant) = read.await?;
+            let memory = reading.memory;
+            let ((parsed, sha256), grant) = read_rows(app, owner, rows, reading).await?;
             memory.hold(grant);
             Ok(JobData::of_sample(parsed, None, Some(sha256)))
         }
@@ -277,7 +279,12 @@ pub async fn find_data(
             positive,
         } => {
             let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
-            let data = JobData::of_dataset(dataset, examples, assume);
+            let cells = match reading.cells {
+                Some(_) => app.jobs.datasets.raw_cells(&dataset.summary).await?,
+                None => None,
+            };
+            let mut data = JobData::of_dataset(dataset, examples, assume);
+            data.cells = cells.map(|cells| app.jobs.datasets.table_cells(cells));
             match positive {
                 Some(positive) => data.against_the_rest(&positive, pointer),
                 None => Ok(data),
@@ -286,18 +293,30 @@ pub async fn find_data(
     }
 }
 
-/// Reads the rows of a table that stand at `pointer` in a JSON body. Returns the rows, their digest and their memory.
+/// How the rows of a table in a JSON body are read.
+pub struct RowReading<'r> {
+    /// The place of the data in the body.
+    pub pointer: &'r str,
+    /// What decides the meaning of the labels.
+    pub label_rule: LabelRule,
+    /// Where the raw cells go, if the task needs those of its table.
+    pub cells: Option<CellKeeper>,
+    /// The memory of the request, to which that of the rows belongs.
+    pub memory: &'r RequestMemory,
+}
+
+/// Reads the rows of a table in a JSON body. Returns the rows, their digest and their memory.
 async fn read_rows(
     app: &App,
     owner: &Owner,
     rows: JsonRows,
-    pointer: &str,
-    label_rule: LabelRule,
+    reading: RowReading<'_>,
 ) -> Result<((Parsed, String), Grant), Problem> {
     let stated = DataOptions::new(&app.limits.of_json());
-    let mut options = row_options(app, owner, &rows, pointer, stated).await?;
-    options.label_rule = label_rule;
-    let pointer = pointer.to_owned();
+    let pointer = reading.pointer.to_owned();
+    let mut options = row_options(app, owner, &rows, &pointer, stated).await?;
+    options.label_rule = reading.label_rule;
+    options.cells = reading.cells;
     let parse = move || -> Result<(Parsed, String), Problem> {
         let parsed = rows
             .parse(&options, None)

@@ -49,7 +49,7 @@ fn links(operation: &str, status: &str) -> &'static [Link] {
             ("job", "get_job", ID),
             ("dataset", "get_dataset", "$response.body#/result/dataset"),
         ],
-        ("create_dataset", "201") => &[
+        ("create_dataset" | "encode_dataset", "201") => &[
             ("dataset", "get_dataset", ID),
             ("examples", "list_dataset_examples", ID),
         ],

@@ -125,6 +125,7 @@ pub async fn run_figure(
             priority: request.priority,
             sha256: None,
             memory: RequestMemory::default(),
+            cells: None,
         };
         let at = TaskPlace::in_body("", None);
         submit(&app, owner.clone(), job, &at, wait, key).await

@@ -6,24 +6,28 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use bytes::Bytes;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{CharsetFault, DataForm, Format, LabelRule, Options, StoredExamples};
+use halfspace_formats::{
+    CellKeeper, CharsetFault, DataForm, Format, LabelRule, Options, RawCells, StoredExamples,
+};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
     self, Allowance, CheckedTask, ImportRefusal, Inputs, JobSample, JobsError, LoadedModel, NewJob,
-    ReadError, ResolveError, resolve, unfit_reason,
+    ReadError, ResolveError, TableCells, resolve, unfit_reason,
 };
 use crate::records::import::ImportSpec;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner, Priority};
+use crate::storage::StoreError;
 use crate::storage::sources::SourceError;
 
 use crate::http::app_state::App;
 use crate::http::computing::compute;
-use crate::http::datasets::resolve::{JobData, find_data};
+use crate::http::datasets::resolve::{JobData, RowReading, find_data};
 use crate::http::extract::data_options::check_vocabulary;
 use crate::http::extract::idempotency::{Keyed, NotMade};
 use crate::http::jobs::answer::{Wait, answer};
@@ -72,8 +76,18 @@ async fn checked_job(
     let pointer = at.data_pointer();
     let is_against_rest =
         matches!(&job.data, Some(DataForm::Dataset { positive, .. }) if positive.is_some());
-    let (data, sha256, memory) = (job.data, job.sha256, &job.memory);
-    let found = find_data(app, &owner, data, sha256, pointer, label_rule, memory).await?;
+    let splits = task.splits();
+    let cells = job.cells.or_else(|| splits.then(CellKeeper::default));
+    let reading = RowReading {
+        pointer,
+        label_rule,
+        cells: cells.clone(),
+        memory: &job.memory,
+    };
+    let mut found = find_data(app, &owner, job.data, job.sha256, reading).await?;
+    if let Some(cells) = cells.and_then(|cells| cells.take()) {
+        found.cells = Some(in_memory(app, cells)?);
+    }
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
     check_seconds(app, &task, at)?;
@@ -109,6 +123,7 @@ async fn checked_job(
     let seed = app.seed(seed);
     let inputs = Inputs {
         sample: found.sample,
+        cells: found.cells.filter(|_| spec.needs_cells()),
         model,
         ..Inputs::of(seed)
     };
@@ -118,6 +133,15 @@ async fn checked_job(
     new.job.data_sha256 = found.sha256;
     new.job.dataset = found.dataset;
     Ok(described(new, job.name, callback, job.priority, &key))
+}
+
+/// The raw cells of a table in the request, which the job stores beside its data.
+fn in_memory(app: &App, mut cells: RawCells) -> Result<TableCells, Problem> {
+    let mut bytes = Vec::new();
+    let written = cells.write(&mut bytes);
+    written.map_err(|error| Problem::from(StoreError::from(error)))?;
+    let source = Box::new(Bytes::from(bytes));
+    Ok(app.jobs.datasets.table_cells(source))
 }
 
 /// Adds to a job what any request may say of it.

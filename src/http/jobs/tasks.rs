@@ -6,7 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use halfspace_formats::{DataForm, json};
+use halfspace_formats::{CellKeeper, DataForm, json};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -42,6 +42,8 @@ pub struct RequestedJob {
     pub sha256: Option<String>,
     /// Memory of the request, until the job is stored.
     pub memory: RequestMemory,
+    /// Where the raw cells of a table in the request are.
+    pub cells: Option<CellKeeper>,
 }
 
 /// A job to create, with exactly one task.
@@ -159,6 +161,7 @@ impl<'de> Deserialize<'de> for RequestedJob {
             priority: request.priority,
             sha256: None,
             memory: RequestMemory::default(),
+            cells: None,
         })
     }
 }

@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::parameters::insert_nested;
-use halfspace_formats::{ParseLimits, plain_words};
+use halfspace_formats::{CellKeeper, ParseLimits, plain_words};
 use serde_json::{Map, Value, json};
 
 use crate::jobs::learner;
@@ -94,6 +94,11 @@ async fn made(
         read_for_model(&app, &owner, model, format, &mut options).await?;
     } else if let Some(rule) = stated_rule(&job.task, &TaskPlace::in_query(None))? {
         options.label_rule = rule;
+    }
+    if job.task.splits() {
+        let keeper = CellKeeper::default();
+        job.cells = Some(keeper.clone());
+        options.cells = Some(keeper);
     }
     // A model or an encoding may say what texts become.
     let effort = body.effort(&options);

@@ -5,6 +5,7 @@
 
 pub(super) mod begun_dataset;
 pub(super) mod encoding_source;
+pub(super) mod raw_cells;
 pub(super) mod reservations;
 pub(super) mod store;
 pub(super) mod stored;
@@ -22,7 +23,7 @@ use tokio::task::JoinError;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner};
 use crate::storage::{Blobs, Store, StoreError};
 
-use super::config::JobsConfig;
+use super::config::{EncodingConfig, JobsConfig};
 use super::error::JobsError;
 use super::ids::Ids;
 use reservations::Reservations;
@@ -35,6 +36,8 @@ pub struct Datasets {
     memory: MemoryBudget,
     /// Largest stored data, in bytes, that are held in memory as a whole.
     resident_bytes_max: u64,
+    /// How tables are encoded again.
+    encoding: Arc<EncodingConfig>,
     /// The space that uploads of this process reserve.
     pub reservations: Arc<Reservations>,
 }
@@ -49,6 +52,7 @@ impl Datasets {
         Self {
             memory: config.memory.clone(),
             resident_bytes_max: config.resident_bytes_max,
+            encoding: Arc::new(config.encoding.clone()),
             reservations: Arc::new(Reservations::new(Arc::clone(store))),
             store: Arc::clone(store),
             blobs: blobs.clone(),

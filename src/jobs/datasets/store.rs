@@ -7,7 +7,8 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 use halfspace_core::memory::{self, Grant};
 use halfspace_formats::{
-    self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RawCells, RowsKind, Stored,
+    self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RawCells, ReadFrom,
+    RowsKind, Stored,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
@@ -21,6 +22,7 @@ use crate::storage::{Blobs, StoreError};
 
 use super::Datasets;
 use super::begun_dataset::BegunDataset;
+use super::raw_cells::TableCells;
 use super::reservations::Reservation;
 use super::stored::forget_data;
 use crate::jobs::error::JobsError;
@@ -152,10 +154,21 @@ impl Datasets {
     /// Writes the raw cells of a table beside its examples. Returns their bytes, 0 if there are none.
     async fn write_cells(&self, id: DatasetId, cells: Option<RawCells>) -> Result<u64, JobsError> {
         let Some(mut cells) = cells else { return Ok(0) };
-        let key = Blobs::cells_key(&Blobs::dataset_key(id));
-        let mut blob = self.store.blob_writer(&self.blobs, &key)?;
+        let write = move |blob: &mut BlobWriter| cells.write(blob);
+        self.write_beside(&Blobs::dataset_key(id), write).await
+    }
+
+    /// Writes the blob of raw cells beside data with this key. Returns its bytes.
+    async fn write_beside(
+        &self,
+        key: &str,
+        write: impl FnOnce(&mut BlobWriter) -> io::Result<()> + Send + 'static,
+    ) -> Result<u64, JobsError> {
+        let mut blob = self
+            .store
+            .blob_writer(&self.blobs, &Blobs::cells_key(key))?;
         let written = tokio::task::spawn_blocking(move || {
-            let written = cells.write(&mut blob);
+            let written = write(&mut blob);
             (blob, written)
         });
         let (blob, written) = written.await.map_err(StoreError::other)?;
@@ -224,20 +237,25 @@ impl Datasets {
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
     }
 
-    /// Stores the sample that a request brought for a job. Returns the key and the length of the blob. The bytes are
-    /// reserved until the blob is written; after that the row of the job counts them.
+    /// Stores the sample that a request brought for a job, and the raw cells of its table. Returns the key and the
+    /// length of the blobs. The bytes are reserved until the blobs are written; after that the row of the job counts
+    /// them.
     pub(crate) async fn keep(
         &self,
         owner: &Owner,
         job: JobId,
         data: Arc<Data>,
         names: Names,
+        cells: Option<TableCells>,
     ) -> Result<(String, u64), JobsError> {
         self.store.ensure_space().await?;
         let key = Blobs::data_key(job, 0);
         let length = halfspace_formats::stored_bytes(&data.shape()).unwrap_or(u64::MAX);
         let of_names = names.vocabulary().map_or(0, |names| names.stored_bytes());
-        let length = length.saturating_add(of_names);
+        let cells_bytes = cells.as_ref().and_then(|cells| cells.source().bytes().ok());
+        let length = length
+            .saturating_add(of_names)
+            .saturating_add(cells_bytes.unwrap_or(0));
         let _reserved = self.reservations.reserve(owner, length).await?;
         let mut blob = self.store.blob_writer(&self.blobs, &key)?;
         let written = tokio::task::spawn_blocking(move || {
@@ -251,7 +269,19 @@ impl Datasets {
             blob.abort().await;
             return Err(unwritten(error).into());
         }
-        Ok((key, blob.finish().await?))
+        let bytes = blob.finish().await?;
+        let cells_bytes = self.copy_cells(&key, cells).await?;
+        Ok((key, bytes.saturating_add(cells_bytes)))
+    }
+
+    /// Stores the raw cells of a table beside data with this key. Returns their bytes.
+    async fn copy_cells(&self, key: &str, cells: Option<TableCells>) -> Result<u64, JobsError> {
+        let Some(cells) = cells else { return Ok(0) };
+        self.write_beside(key, move |blob| {
+            let mut source = ReadFrom::whole(cells.source())?;
+            io::copy(&mut source, blob).map(drop)
+        })
+        .await
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{BlocksError, Buffers, ReadAt, StoredExamples};
+use halfspace_formats::{BlocksError, Buffers, StoredExamples};
 use hex::FromHex;
 
-use crate::records::{Dataset, DatasetId, DatasetSummary, Owner};
+use crate::records::{Dataset, DatasetId, Owner};
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::Datasets;
@@ -30,6 +30,8 @@ pub enum ReadError {
     Missing(String),
     /// The blob differs from what was written.
     Corrupt(String),
+    /// The data are sound, but cannot be encoded as the job needs them.
+    Unfit(String),
     /// The reader failed, which is a defect of this program.
     Broken(String),
 }
@@ -49,9 +51,10 @@ impl From<ReadError> for JobsError {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Store(error) => error.into(),
-            ReadError::Missing(detail) | ReadError::Corrupt(detail) | ReadError::Broken(detail) => {
-                StoreError::corrupt(detail).into()
-            }
+            ReadError::Missing(detail)
+            | ReadError::Corrupt(detail)
+            | ReadError::Unfit(detail)
+            | ReadError::Broken(detail) => StoreError::corrupt(detail).into(),
         }
     }
 }
@@ -83,17 +86,22 @@ impl Datasets {
         let source = found.ok_or_else(missing)?;
         let sha256 = <[u8; 32]>::from_hex(sha256)
             .map_err(|_| ReadError::Corrupt("the recorded digest is invalid".to_owned()))?;
-        let whole_bytes_max = self.resident_bytes_max;
-        let buffers = Buffers {
-            whole_bytes_max,
-            window_bytes: whole_bytes_max.min(WINDOW_BYTES_MAX),
-        };
+        let buffers = self.buffers();
         let opened = tokio::task::spawn_blocking(move || {
             StoredExamples::open(source, sha256, buffers, stop)
         });
         match opened.await {
             Ok(opened) => opened.map_err(|error| ReadError::from(&error)),
             Err(error) => Err(ReadError::Broken(error.to_string())),
+        }
+    }
+
+    /// The buffers for stored examples.
+    pub(super) fn buffers(&self) -> Buffers {
+        let whole_bytes_max = self.resident_bytes_max;
+        Buffers {
+            whole_bytes_max,
+            window_bytes: whole_bytes_max.min(WINDOW_BYTES_MAX),
         }
     }
 
@@ -123,24 +131,6 @@ impl Datasets {
         }
     }
 
-    /// The raw cells of a dataset, if it has any.
-    ///
-    /// # Errors
-    /// [`JobsError::DatasetMissing`], or errors of the store.
-    pub async fn raw_cells(
-        &self,
-        dataset: &DatasetSummary,
-    ) -> Result<Option<Box<dyn ReadAt>>, JobsError> {
-        if dataset.cells_bytes == 0 {
-            return Ok(None);
-        }
-        let key = Blobs::cells_key(&dataset.data_key);
-        match self.blobs.read_once(&key).await? {
-            Some(found) => Ok(Some(found)),
-            None => Err(self.without_blob(dataset).await?),
-        }
-    }
-
     /// Deletes the owner's dataset.
     ///
     /// # Errors
@@ -163,7 +153,10 @@ pub(crate) async fn forget_data(blobs: &Blobs, key: Option<&str>) {
     let Some(key) = key else { return };
     let cells = Blobs::cells_key(key);
     let delete = async {
-        blobs.delete(&cells).await?;
+        // Only data have raw cells beside them.
+        if *Blobs::key_of_data(&cells) == *key {
+            blobs.delete(&cells).await?;
+        }
         blobs.delete(key).await
     };
     let deleted = tokio::time::timeout(FORGET_TIMEOUT, delete).await;

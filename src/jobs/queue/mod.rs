@@ -218,7 +218,8 @@ impl Queue {
             && let Some(data) = new.work.data()
         {
             let (data, names) = (Arc::clone(data), new.names.clone());
-            let kept = self.datasets.keep(&job.owner, job.id, data, names);
+            let cells = new.work.raw_cells();
+            let kept = self.datasets.keep(&job.owner, job.id, data, names, cells);
             let (key, bytes) = kept.await?;
             (job.data_key, job.data_bytes) = (Some(key), bytes);
         }

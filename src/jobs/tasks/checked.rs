@@ -14,6 +14,7 @@ use crate::storage::JobEnd;
 use super::data::TaskData;
 use super::error::ResolveError;
 use super::task::{About, Allowance, Inputs, Task};
+use crate::jobs::datasets::raw_cells::TableCells;
 use crate::jobs::datasets::stored::ReadError;
 
 #[derive(Debug)]
@@ -104,6 +105,11 @@ impl CheckedTask {
     /// The sample, if the request brought it and no store holds it.
     pub fn data(&self) -> Option<&Arc<Data>> {
         self.data.as_ref()?.in_request()
+    }
+
+    /// The raw cells of the table that the sample came as, if the task needs them.
+    pub(in crate::jobs) fn raw_cells(&self) -> Option<TableCells> {
+        self.data.as_ref()?.raw_cells().cloned()
     }
 
     /// See [`Task::read_error`].

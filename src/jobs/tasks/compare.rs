@@ -7,7 +7,6 @@ use std::sync::Arc;
 use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::input::{Input, TaskError};
-use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::classes::BlockCodes;
@@ -25,7 +24,7 @@ use super::error::unfit_reason;
 use super::grid;
 use super::memory_bound;
 use super::task::{About, Allowance, Inputs, Task};
-use super::train::Train;
+use super::train::{Train, Trained};
 
 /// A comparison of learners on common data.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ pub(super) struct Compare {
 /// The output of a run: the table, and the training of the best learner.
 pub(super) struct Compared {
     result: CompareResult,
-    best: Option<(Train, RunOutcome)>,
+    best: Option<(Train, Trained)>,
 }
 
 impl Task for Compare {

@@ -16,6 +16,7 @@ use crate::records::task::DataSpec;
 
 use super::drawing::plan;
 use super::error::ResolveError;
+use crate::jobs::datasets::raw_cells::TableCells;
 
 /// The sample of a job.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub enum TaskData {
         assume: Option<Assume>,
         /// Counts of duplicates and contradictions, if they are known.
         repetitions: Option<(u64, u64)>,
+        /// The raw cells of the table that the sample came as.
+        cells: Option<TableCells>,
     },
     Generated(Plan),
 }
@@ -59,9 +62,43 @@ impl TaskData {
                 // The service drew the examples of a dataset with a seed.
                 assume: spec.assume.or(spec.seed.map(|_| Assume::Independent)),
                 repetitions: spec.repetitions,
+                cells: None,
             }),
             (None, Some(generated)) => Ok(Self::Generated(plan(generated, seed))),
             _ => Err(ResolveError::NoData),
+        }
+    }
+
+    /// The data, whose table has these raw cells.
+    #[must_use]
+    pub(super) fn with_cells(mut self, own: Option<TableCells>) -> Self {
+        if let Self::Sample { cells, .. } = &mut self {
+            *cells = own;
+        }
+        self
+    }
+
+    /// The data with other features of the same examples.
+    #[must_use]
+    pub(super) fn encoded(&self, examples: StoredExamples) -> Self {
+        Self::Sample {
+            sample: JobSample::Stored(Arc::new(examples)),
+            renamed: None,
+            assume: match self {
+                Self::Sample { assume, .. } => *assume,
+                Self::Generated(_) => None,
+            },
+            // Other features may be equal.
+            repetitions: None,
+            cells: None,
+        }
+    }
+
+    /// The raw cells of the table that the sample came as.
+    pub(in crate::jobs) fn raw_cells(&self) -> Option<&TableCells> {
+        match self {
+            Self::Sample { cells, .. } => cells.as_ref(),
+            Self::Generated(_) => None,
         }
     }
 

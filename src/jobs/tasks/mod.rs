@@ -11,6 +11,7 @@ pub(super) mod error;
 mod evaluate;
 mod experiment;
 mod experiment_part;
+mod fitted;
 mod grid;
 mod import;
 mod maximum_margin;

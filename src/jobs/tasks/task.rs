@@ -14,6 +14,7 @@ use crate::storage::{JobEnd, Spent};
 
 use super::data::{JobSample, TaskData};
 use super::error::ResolveError;
+use crate::jobs::datasets::raw_cells::TableCells;
 use crate::jobs::datasets::stored::ReadError;
 use crate::jobs::ids::Ids;
 use crate::jobs::imports::ImportInputs;
@@ -94,6 +95,10 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
     fn read_error(&self) -> ReadError {
+        let cells = self.data().and_then(|data| data.raw_cells());
+        if let Some(failure) = cells.and_then(TableCells::take_failure) {
+            return failure;
+        }
         let stored = self.data().and_then(|data| data.stored());
         stored.map_or_else(
             || ReadError::Broken("data in memory could not be read".to_owned()),
@@ -109,6 +114,8 @@ pub struct Inputs {
     pub seed: Seed,
     /// The sample, unless the data are generated.
     pub sample: Option<JobSample>,
+    /// The raw cells of the table that the sample came as, if the task needs them.
+    pub cells: Option<TableCells>,
     /// The model that the request names.
     pub model: Option<LoadedModel>,
     /// The outcomes of the subjobs, once they have ended.
@@ -122,6 +129,7 @@ impl Inputs {
         Self {
             seed: Seed(seed),
             sample: None,
+            cells: None,
             model: None,
             subjobs: Vec::new(),
             import: None,
@@ -130,7 +138,9 @@ impl Inputs {
 
     /// The data of a task, which takes the sample.
     pub(super) fn data(&mut self, described: &DataSpec) -> Result<Arc<TaskData>, ResolveError> {
-        TaskData::new(described, self.seed, self.sample.take()).map(Arc::new)
+        let sample = self.sample.take();
+        let data = TaskData::new(described, self.seed, sample)?;
+        Ok(Arc::new(data.with_cells(self.cells.take())))
     }
 
     /// The data of a task that needs the number of features.

@@ -38,6 +38,7 @@ use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
+use super::fitted::Fitted;
 use super::memory_bound;
 use super::receipt::receipt;
 use super::task::{About, Allowance, Inputs};
@@ -83,6 +84,15 @@ pub struct Train {
     generated: Option<GeneratedSpec>,
     /// Number of trainings whose certificates hold at once.
     trainings: u32,
+    /// The digest of the examples, if they were encoded again for those that are not held out.
+    fitted_sha256: Option<String>,
+}
+
+/// The outcome of a training, and the data with their own features if the training had such.
+#[derive(Debug)]
+pub struct Trained {
+    outcome: RunOutcome,
+    fitted: Option<Fitted>,
 }
 
 /// The learner of that name.
@@ -168,7 +178,7 @@ fn over_all_names(
 
 impl super::task::Task for Train {
     type Spec = TrainSpec;
-    type Output = RunOutcome;
+    type Output = Trained;
 
     const HAS_STATE: bool = true;
 
@@ -200,8 +210,7 @@ impl super::task::Task for Train {
         self.check_seconds(input, allowance.seconds)
     }
 
-    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<RunOutcome, Interrupt> {
-        let input = self.data.input();
+    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Trained, Interrupt> {
         match self.data.verify(&run.stop) {
             // The training reports both.
             Ok(()) | Err(Interrupt::TimeLimit | Interrupt::Cancelled) => {}
@@ -211,10 +220,32 @@ impl super::task::Task for Train {
         self.data.vocabulary(&self.names)?;
         let mut task = self.task.clone();
         task.evidence = self.data.evidence(&run.stop)?;
-        train_from(&task, input, state, run)
+        let fitted = Fitted::of(&task, &self.data, &self.names, run)?;
+        let data = fitted.as_ref().map_or(&self.data, |fitted| &fitted.data);
+        let outcome = train_from(&task, data.input(), state, run)?;
+        Ok(Trained { outcome, fitted })
     }
 
-    fn complete(&self, outcome: RunOutcome, about: &About<'_>) -> JobEnd {
+    fn complete(&self, trained: Trained, about: &About<'_>) -> JobEnd {
+        let Trained { outcome, fitted } = trained;
+        if let Some(Fitted {
+            data,
+            names,
+            sha256,
+        }) = fitted
+        {
+            let own = Self {
+                data,
+                names,
+                fitted_sha256: Some(sha256),
+                ..self.clone()
+            };
+            let trained = Trained {
+                outcome,
+                fitted: None,
+            };
+            return own.complete(trained, about);
+        }
         let hypothesis = HypothesisDocument::from(&outcome.predictor);
         let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
@@ -245,7 +276,8 @@ impl super::task::Task for Train {
         }
     }
 
-    fn document_bytes(&self, outcome: &RunOutcome) -> u64 {
+    fn document_bytes(&self, trained: &Trained) -> u64 {
+        let outcome = &trained.outcome;
         // The document, its text while the text grows, and the stored text.
         let kept: u64 = outcome
             .grounds
@@ -259,7 +291,15 @@ impl super::task::Task for Train {
 
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
         let planned = self.examples_planned();
-        memory_bound::training(&self.task, self.data.input(), planned, resident_bytes_max)
+        let cells = self
+            .data
+            .raw_cells()
+            .filter(|_| self.task.holdout.is_some());
+        let reading = cells.map(|cells| memory_bound::reading(cells.memory_bytes_max()));
+        let reading = reading.unwrap_or(0);
+        let input = self.data.input();
+        let training = memory_bound::training(&self.task, input, planned, resident_bytes_max);
+        training.saturating_add(reading)
     }
 
     /// The limits of the training may determine the time: one nanosecond per word of each example. For a learner
@@ -346,6 +386,7 @@ impl Train {
             names,
             generated: described.generated.clone(),
             trainings: among.map_or(1, |among| among.trainings),
+            fitted_sha256: None,
         })
     }
 
@@ -447,21 +488,26 @@ impl Train {
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;
         let held_out = outcome.holdout.map(|counted| counted.examples);
+        let job_sha256 = job.data_sha256.as_deref();
+        let data_sha256 = self.fitted_sha256.as_deref().or(job_sha256);
         let receipt = receipt(
             &self.task,
             outcome,
             &hypothesis,
             &self.names,
             self.data.input().examples(),
-            job.data_sha256.as_deref(),
+            data_sha256,
             self.generated.as_ref(),
         );
         let mut learnt_from = self.ancestors.clone();
-        learnt_from.add(self.data_seed, job.data_sha256.as_deref());
+        learnt_from.add(self.data_seed, job_sha256);
+        if self.fitted_sha256.is_some() {
+            learnt_from.add(None, data_sha256);
+        }
         let document = ModelDocument {
             params: self.task.parameters.to_json(),
             seed: job.seed,
-            data_sha256: job.data_sha256.clone(),
+            data_sha256: data_sha256.map(str::to_owned),
             examples: outcome.counts.examples,
             mistakes: outcome.counts.mistakes,
             updates: outcome.counts.updates,

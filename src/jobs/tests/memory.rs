@@ -249,8 +249,8 @@ fn evaluation_keeps_to_its_bound(learner: &str) {
     };
     let mut train = Train::new(train, &spec.data, inputs).unwrap();
     train.check(&Allowance::UNLIMITED).unwrap();
-    let outcome = train.run(None, &Run::default()).unwrap();
-    let model = LoadedModel::from(outcome.predictor);
+    let trained = train.run(None, &Run::default()).unwrap();
+    let model = LoadedModel::from(trained.outcome.predictor);
     let id = crate::records::ModelId::new(Timestamp::from_milliseconds(1), [1; 10]);
     let spec = json!({"task": {"evaluate": {"model": id}}, "data": no_data()});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();

@@ -140,6 +140,11 @@ impl Worker {
                 Some(Arc::new(self.read_patiently(key, sha256, run).await?))
             }
         };
+        let needs_cells = spec.needs_cells();
+        let cells = match data_key.as_ref().or(dataset_key.as_ref()) {
+            Some(key) if needs_cells => self.datasets.cells_of_data(key).await?,
+            _ => None,
+        };
         let model = match spec.task.model() {
             None => None,
             Some((_, id)) => match self.models.load(&job.owner, id).await {
@@ -156,6 +161,7 @@ impl Worker {
         // In the blocking pool, because some checks read all examples.
         let inputs = Inputs {
             import,
+            cells,
             sample: stored.clone().map(JobSample::Stored),
             model,
             subjobs,

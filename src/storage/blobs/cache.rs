@@ -380,9 +380,9 @@ impl Drop for Reader {
     }
 }
 
-/// A blob in a file.
+/// A file whose bytes are read at any offset, such as a blob.
 #[derive(Debug)]
-pub(super) struct BlobFile(pub(super) File);
+pub struct BlobFile(pub File);
 
 impl ReadAt for BlobFile {
     #[cfg(unix)]

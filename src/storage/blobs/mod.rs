@@ -33,13 +33,14 @@ use object_store::{
     OBJECT_STORE_COALESCE_DEFAULT, ObjectStore, ObjectStoreExt, PutMode, coalesce_ranges, path,
 };
 
-use self::cache::{BlobCache, BlobFile};
+use self::cache::BlobCache;
 use self::s3::{PART_BYTES, S3, count_error, store_error as s3_error};
 use self::url::Bucket;
 use super::data_dir::{ScratchDir, make_private_directory};
 use super::error::{StoreError, is_full};
 use crate::records::{DatasetId, JobId, Timestamp};
 
+pub use self::cache::BlobFile;
 pub use self::s3::{S3Access, SecretString};
 
 /// How the keys of data end, and those of the raw cells beside them.

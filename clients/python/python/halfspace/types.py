@@ -409,8 +409,8 @@ class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
     names.
     """
 
-    fill: Fill | None = None
-    """The value that a missing cell has, if it has one."""
+    fill: str | None = None
+    """The text for which a missing cell stands, if it stands for one."""
 
     index: int
     """The number of the column in the file, from 1."""
@@ -5133,9 +5133,6 @@ Features: TypeAlias = Any
 are all 0/1 or all -1/1 are Boolean; other numbers are real. Names are a list of the active ones in any order, or an
 object with their values, in which a text is a part of the name: `"w": "the"` is the feature `w=the`
 """
-
-Fill: TypeAlias = Union[float, str]
-"""The value of a missing cell: a number, or a text."""
 
 HalfSpaceAssume: TypeAlias = Literal["independent", "uniform-positive", "reflected"]
 

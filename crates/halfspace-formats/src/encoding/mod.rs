@@ -289,6 +289,16 @@ impl TableEncoding {
         has_names && self.columns.iter().all(is_named)
     }
 
+    /// Whether the features depend on the rows of the table: on the values in them, or on their numbers.
+    pub fn depends_on_rows(&self) -> bool {
+        let depends = |column: &ColumnEncoding| match column.kind {
+            ColumnKind::Nominal { .. } | ColumnKind::Thermometer { .. } => true,
+            ColumnKind::Boolean { .. } | ColumnKind::Number => column.missing || column.is_fitted(),
+            ColumnKind::Names { .. } => false,
+        };
+        self.columns.iter().any(depends)
+    }
+
     /// The number of columns of the table that have features. Dates have several entries, of which the year is one.
     pub fn column_count(&self) -> usize {
         let is_first =

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use halfspace_core::learners::sample::block::{Block, BlockFeatures};
 use halfspace_core::learners::sample::examples::{Examples, for_each_rows};
@@ -11,7 +10,7 @@ use zstd::stream::read::Decoder;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::Cell;
-use crate::classes::LabelRule;
+use crate::classes::{Classes, LabelRule};
 use crate::encoding::options::{Numbers, Scaling, TableOptions, Unknown};
 use crate::encoding::{ColumnEncoding, TableEncoding};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -132,30 +131,35 @@ pub fn encode_examples(
 
 /// Encodes the raw cells of a table as `encoding` does, except that only the rows for which `is_learnt` holds decide
 /// values, thresholds, scales and what fills missing cells. Rows are counted from 0, without those that were left out.
-/// A value that only other rows have is 0 in all features of its column.
+/// A value that only other rows have is 0 in all features of its column. `classes` are those of the labels.
 ///
-/// `open` returns the cells, which are read twice.
+/// `open` returns the cells, which are read twice. If the request gave the encoding of the table, nothing is decided by
+/// its rows, and there is no result.
 ///
 /// # Errors
 /// Rows that leave a table without features, a failure of the source, or damage.
 pub fn encode_for<R: Read>(
     open: impl Fn() -> io::Result<R>,
     encoding: &TableEncoding,
+    classes: Option<&Classes>,
     is_learnt: &dyn Fn(usize) -> bool,
     limits: &ParseLimits,
     spool: Option<Spool>,
-) -> Result<Parsed<ParsedRows>, FormatError> {
-    let mut options = CellReader::new(decoder(open()?)?)?.options(encoding, limits)?;
+) -> Result<Option<Parsed<ParsedRows>>, FormatError> {
+    let cells = CellReader::new(decoder(open()?)?)?;
+    if cells.head.is_given {
+        return Ok(None);
+    }
+    let mut options = cells.options(encoding, limits)?;
+    if encoding.label.is_some() {
+        options.label_rule = LabelRule::of(classes);
+    }
     let learnt = rows_of(
         open()?,
         &options,
         spool.as_ref().map(Spool::fork),
         is_learnt,
     )?;
-    let mut own = learnt.table.map(Arc::unwrap_or_clone);
-    if let Some(own) = &mut own {
-        own.label.clone_from(&encoding.label);
-    }
     options.table = TableOptions {
         unknown: Unknown::Zero,
         scale: Scaling::None,
@@ -163,10 +167,10 @@ pub fn encode_for<R: Read>(
         numbers: Numbers::Real,
         bins: None,
         kinds: Vec::new(),
-        encoding: own.map(Arc::new),
+        encoding: learnt.table,
         ..options.table
     };
-    rows_of(open()?, &options, spool, &|_| true)
+    rows_of(open()?, &options, spool, &|_| true).map(Some)
 }
 
 /// Reads raw cells to the end.
@@ -219,9 +223,6 @@ impl<R: Read> CellReader<R> {
         let ignored = ignored.map(|column| self::said(encoding, &column.column, column.index));
         options.table.ignore = ignored.collect();
         options.labels = Some(labels_of(encoding));
-        if let Some(label) = &encoding.label {
-            options.label_rule = LabelRule::Of(label.classes.clone());
-        }
         Ok(options)
     }
 }

@@ -63,6 +63,11 @@ pub struct StoredExamples {
 }
 
 impl StoredExamples {
+    /// The digest of the rows.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+
     /// Reads the header. `sha256` is the digest of the rows. All reads stop once `stop` raises
     /// [`Interrupt::Suspended`] or a higher interrupt.
     ///

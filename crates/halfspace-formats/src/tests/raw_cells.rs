@@ -292,10 +292,12 @@ proptest! {
         let fitted = encode_for(
             || Ok(raw.as_slice()),
             &whole,
+            whole.label.as_ref().map(|label| &label.classes),
             &|at| is_learnt(kept[at]),
             limits,
             None,
         );
+        let fitted = fitted.map(|fitted| fitted.expect("an encoding of its own"));
         let fitted = outcome(fitted).expect("the learnt rows have features");
         // The same by hand: the learnt rows alone give the encoding, and all rows are read under it.
         let lines: Vec<&str> = body.lines().collect();

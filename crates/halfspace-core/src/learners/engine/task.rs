@@ -185,7 +185,7 @@ impl Task {
 ///
 /// # Errors
 /// An interrupt if the labels, which a stratified split needs, cannot be read.
-pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Result<Option<Holdout>, Interrupt> {
+pub fn holdout(task: &Task, input: Input<'_>) -> Result<Option<Holdout>, Interrupt> {
     let (Some(held_out), Some(examples)) = (task.holdout, input.examples()) else {
         return Ok(None);
     };

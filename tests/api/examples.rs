@@ -198,7 +198,9 @@ impl Example<'_> {
             ("job_", _) => return text_of(&service.run(&train).await["id"]),
             ("mdl_", _) => return text_of(&service.run(&train).await["result"]["model"]),
             ("ds_", "encode_dataset") => {
-                let table = "a,b,c,y\n1,1,0,1\n1,0,1,1\n0,0,1,0\n0,1,0,0\n";
+                let names: Vec<String> = (1..12).map(|at| format!("x{at}")).collect();
+                let bits = |bit: &str| vec![bit; 11].join(",");
+                let table = format!("{},y\n{},1\n{},0\n", names.join(","), bits("1"), bits("0"));
                 let dataset = service.post_as("/v1/datasets", "text/csv", table);
                 dataset.await.expect(201)
             }

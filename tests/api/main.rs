@@ -15,6 +15,7 @@ mod constructions;
 mod datasets;
 mod deploy;
 mod documents;
+mod encodings;
 mod evaluate;
 mod events;
 mod examples;

@@ -30,8 +30,8 @@ use crate::storage::{
 };
 
 pub use learning::{
-    CompareCommand, ExplainCommand, ImportCommand, Input, LearnersCommand, LearningCommand,
-    ModelCommand, Place, TheoryCommand, TrainCommand, known_format,
+    CompareCommand, EncodeCommand, ExplainCommand, ImportCommand, Input, LearnersCommand,
+    LearningCommand, ModelCommand, Place, TheoryCommand, TrainCommand, known_format,
 };
 
 /// Learning as a service: named learners run as durable jobs over HTTP.

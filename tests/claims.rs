@@ -146,7 +146,7 @@ impl Training {
         };
         let mut train = Train::new(&train, &self.data, inputs).unwrap();
         train.check(&allowance).unwrap();
-        train.run(None, &Run::default()).unwrap()
+        train.run(None, &Run::default()).unwrap().outcome
     }
 }
 

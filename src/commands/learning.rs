@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::app::terminal::{Shown, on_one_line};
 use crate::config::{
-    CompareCommand, ExplainCommand, ImportCommand, Input, LearnersCommand, LearningCommand,
-    ModelCommand, Place, Settings, TheoryCommand, TrainCommand, known_format,
+    CompareCommand, EncodeCommand, ExplainCommand, ImportCommand, Input, LearnersCommand,
+    LearningCommand, ModelCommand, Place, Settings, TheoryCommand, TrainCommand, known_format,
 };
 
 use super::connection::{Connection, Content};
@@ -44,6 +44,7 @@ pub async fn run(command: &LearningCommand, settings: &Settings) -> Result<ExitC
             LearningCommand::Compare(command) => compare(&connection, command, is_json).await,
             LearningCommand::Explain(command) => explain(&connection, command, is_json).await,
             LearningCommand::Import(command) => import(&connection, command, is_json).await,
+            LearningCommand::Encode(command) => encode(&connection, command, is_json).await,
             LearningCommand::Learners(command) => learners(&connection, command, is_json).await,
             LearningCommand::Theory(command) => theory(&connection, command, is_json).await,
         }
@@ -226,10 +227,7 @@ async fn import(
     command: &ImportCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    if connection.server().is_none() {
-        let detail = "import needs --server: the dataset stays in the store of a running service";
-        return Err(Failure::usage(detail.to_owned()));
-    }
+    need_server(connection, "import")?;
     let path = Query::of(&command.parameters).after("/v1/datasets/import");
     let mut request = json!({"source": command.source});
     for (member, value) in [
@@ -248,6 +246,34 @@ async fn import(
         .await?;
     let job = finished(connection, job.json()?).await?;
     print(&job, is_json, |job| tables::members(&job["result"]))
+}
+
+/// Refuses a command whose dataset would vanish with the store of this process.
+fn need_server(connection: &Connection, command: &str) -> Result<(), Failure> {
+    match connection.server() {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage(format!(
+            "{command} needs --server: the dataset stays in the store of a running service"
+        ))),
+    }
+}
+
+/// Stores the table of a dataset under other parameters.
+async fn encode(
+    connection: &Connection,
+    command: &EncodeCommand,
+    is_json: bool,
+) -> Result<(), Failure> {
+    need_server(connection, "encode")?;
+    let name = command.name.iter();
+    let name = name.map(|name| ("name".to_owned(), name.clone()));
+    let parameters: Vec<_> = command.parameters.iter().cloned().chain(name).collect();
+    let path = format!("/v1/datasets/{}/encode", escaped(&command.dataset));
+    let path = Query::of(&parameters).after(&path);
+    let dataset = connection
+        .send(Method::POST, &path, Content::None, JSON)
+        .await?;
+    print(&dataset.json()?, is_json, tables::members)
 }
 
 async fn learners(
@@ -468,6 +494,7 @@ impl LearningCommand {
             Self::Compare(command) => &command.place,
             Self::Explain(command) => &command.place,
             Self::Import(command) => &command.place,
+            Self::Encode(command) => &command.place,
             Self::Learners(command) => &command.place,
             Self::Theory(command) => &command.place,
         }

@@ -1,4 +1,5 @@
-//! The command line of the learning commands: train, predict, evaluate, compare, explain, import, learners and theory.
+//! The command line of the learning commands: train, predict, evaluate, compare, explain, import, encode, learners and
+//! theory.
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub enum LearningCommand {
     Explain(ExplainCommand),
     /// Stores an object of a bucket as a dataset of a running service.
     Import(ImportCommand),
+    /// Stores the table of a dataset once more, under other parameters.
+    Encode(EncodeCommand),
     /// Lists the learners, or describes one of them.
     Learners(LearnersCommand),
     /// Computes a formula of the theory.
@@ -119,6 +122,21 @@ pub struct ImportCommand {
     #[arg(long, value_parser = format)]
     pub format: Option<Format>,
     /// Name of the dataset.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Parameter of the table, as in the query of the API. May be repeated.
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = pair)]
+    pub parameters: Vec<(String, String)>,
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// A dataset that came as a table.
+#[derive(Args, Clone, Debug, PartialEq)]
+pub struct EncodeCommand {
+    /// Id of the dataset.
+    pub dataset: String,
+    /// Name of the new dataset.
     #[arg(long)]
     pub name: Option<String>,
     /// Parameter of the table, as in the query of the API. May be repeated.

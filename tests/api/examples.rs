@@ -199,7 +199,7 @@ impl Example<'_> {
             ("mdl_", _) => return text_of(&service.run(&train).await["result"]["model"]),
             ("ds_", "encode_dataset") => {
                 let names: Vec<String> = (1..12).map(|at| format!("x{at}")).collect();
-                let bits = |bit: &str| vec![bit; 11].join(",");
+                let bits = |bit: &str| [bit; 11].join(",");
                 let table = format!("{},y\n{},1\n{},0\n", names.join(","), bits("1"), bits("0"));
                 let dataset = service.post_as("/v1/datasets", "text/csv", table);
                 dataset.await.expect(201)

@@ -629,6 +629,7 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     });
     let train = checked.unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let outcome = train.run(None, &Run::default()).unwrap();
+    let outcome = outcome.outcome;
     let hypothesis = HypothesisDocument::from(&outcome.predictor);
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
     let result = TrainResult::new(&outcome, &Names::default(), model, Some(hypothesis), 0.0);

@@ -10,6 +10,7 @@ import { Fault, Loaded } from "../../view/problem.mjs";
 import { CopyButton, ShowRecipe } from "../../view/recipe.mjs";
 import { TASKS } from "../train/tasks.mjs";
 import { Balance, classesOf, contradictionText } from "../../view/balance.mjs";
+import { EncodeAgain } from "./encode_again.mjs";
 import { Examples } from "./examples.mjs";
 import { FeatureNames, StoredColumns } from "./stored_columns.mjs";
 
@@ -44,7 +45,7 @@ function Shown({ dataset, above, query }) {
           ["Rows left out", table && table.missing.rows_dropped > 0 && number(table.missing.rows_dropped)],
           ["Declared origin", dataset.assume],
           ["Seed", dataset.seed !== null && dataset.seed !== undefined && String(dataset.seed)],
-          ["Size in the store", bytes(dataset.bytes)],
+          ["Size in the store", dataset.cells_bytes > 0 ? `${bytes(dataset.bytes)}, of which ${bytes(dataset.cells_bytes)} are raw cells` : bytes(dataset.bytes)],
           ["Stored", html`<${Time} at=${dataset.created_at} />`],
         ]} />
         ${(dataset.contradictions ?? 0) > 0 && html`<div class="notice warn"><p>${contradictionText(dataset.contradictions ?? 0)}</p></div>`}
@@ -55,6 +56,7 @@ function Shown({ dataset, above, query }) {
       <${Uses} dataset=${dataset} />
     </div>
     ${table ? html`<${StoredColumns} table=${table} />` : dataset.features && html`<${FeatureNames} names=${dataset.features} />`}
+    ${table && html`<${EncodeAgain} dataset=${dataset} />`}
     <${Examples} dataset=${dataset} offset=${Math.max(0, Math.floor(Number(query.get("offset")) || 0))} />
     <${Delete} dataset=${dataset} />`;
 }

@@ -14,7 +14,8 @@ const VALUES_SHOWN = 12;
 
 /** The values or thresholds of a column in one line. @param {Partial<ColumnEncoding>} column */
 export function valuesText(column) {
-  const all = column.parts ?? column.thresholds?.map((threshold) => `≥ ${number(threshold, 6)}`) ?? column.values ?? [];
+  const fitted = [column.scale && `(x − ${number(column.scale.offset)}) / ${number(column.scale.divisor)}`, column.fill !== undefined && `missing: ${column.fill}`].filter(Boolean);
+  const all = fitted.length > 0 && !column.values && !column.thresholds ? fitted : column.parts ?? column.thresholds?.map((threshold) => `≥ ${number(threshold, 6)}`) ?? column.values ?? [];
   const shown = all.slice(0, VALUES_SHOWN).join(", ");
   return all.length > VALUES_SHOWN ? `${shown} and ${number(all.length - VALUES_SHOWN)} more` : shown || "–";
 }
@@ -41,7 +42,7 @@ export function StoredColumns({ table }) {
   const labelRow = label && { name: label.column, index: label.index, use: "label",
     why: labelText(label) };
   const rows = [
-    ...wholeColumns(table.columns).map((column) => ({ ...column, use: column.kind, ...(column.missing && { use: `${column.kind}, with missing cells` }) })),
+    ...wholeColumns(table.columns).map((column) => ({ ...column, use: [column.kind, column.missing && "with missing cells", column.scale && "scaled"].filter(Boolean).join(", ") })),
     ...table.ignored.map((found) => ({ name: found.column, index: found.index, use: "ignored", why: found.why })),
     ...(labelRow ? [labelRow] : []),
   ].sort((one, other) => one.index - other.index);

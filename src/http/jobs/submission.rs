@@ -6,18 +6,17 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use bytes::Bytes;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{
-    CellKeeper, CharsetFault, DataForm, Format, LabelRule, Options, RawCells, StoredExamples,
+    CellKeeper, CharsetFault, DataForm, Format, LabelRule, Options, StoredExamples,
 };
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
     self, Allowance, CheckedTask, ImportRefusal, Inputs, JobSample, JobsError, LoadedModel, NewJob,
-    ReadError, ResolveError, TableCells, resolve, unfit_reason,
+    ReadError, ResolveError, resolve, unfit_reason,
 };
 use crate::records::import::ImportSpec;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
@@ -86,7 +85,8 @@ async fn checked_job(
     };
     let mut found = find_data(app, &owner, job.data, job.sha256, reading).await?;
     if let Some(cells) = cells.and_then(|cells| cells.take()) {
-        found.cells = Some(in_memory(app, cells)?);
+        let cells = app.jobs.datasets.cells_in_memory(cells);
+        found.cells = Some(cells.map_err(StoreError::from)?);
     }
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
@@ -133,15 +133,6 @@ async fn checked_job(
     new.job.data_sha256 = found.sha256;
     new.job.dataset = found.dataset;
     Ok(described(new, job.name, callback, job.priority, &key))
-}
-
-/// The raw cells of a table in the request, which the job stores beside its data.
-fn in_memory(app: &App, mut cells: RawCells) -> Result<TableCells, Problem> {
-    let mut bytes = Vec::new();
-    let written = cells.write(&mut bytes);
-    written.map_err(|error| Problem::from(StoreError::from(error)))?;
-    let source = Box::new(Bytes::from(bytes));
-    Ok(app.jobs.datasets.table_cells(source))
 }
 
 /// Adds to a job what any request may say of it.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::memory;
 use halfspace_formats::{
-    BlocksError, Buffers, Classes, FormatError, FormatErrorKind, ReadAt, ReadFrom, Spool,
+    BlocksError, Buffers, Classes, FormatError, FormatErrorKind, RawCells, ReadAt, ReadFrom, Spool,
     StoredExamples, TableEncoding, encode_for,
 };
 
@@ -65,6 +65,16 @@ impl Datasets {
     ) -> Result<Option<TableCells>, StoreError> {
         let found = self.blobs.read_once(&Blobs::cells_key(data_key)).await?;
         Ok(found.map(|source| self.table_cells(source)))
+    }
+
+    /// The raw cells of a table in a request, in memory.
+    ///
+    /// # Errors
+    /// When their temporary file cannot be read.
+    pub fn cells_in_memory(&self, mut cells: RawCells) -> io::Result<TableCells> {
+        let mut bytes = Vec::new();
+        cells.write(&mut bytes)?;
+        Ok(self.table_cells(Box::new(Bytes::from(bytes))))
     }
 
     /// The raw cells of a table, for a job.

@@ -91,7 +91,7 @@ pub struct Train {
 /// The outcome of a training, and the data with their own features if the training had such.
 #[derive(Debug)]
 pub struct Trained {
-    outcome: RunOutcome,
+    pub outcome: RunOutcome,
     fitted: Option<Fitted>,
 }
 

@@ -30,7 +30,7 @@ const SCRIPTED: [(&str, usize); 10] = [
     ("docs/how-to/sessions.md", 5),
     ("docs/how-to/sweeps.md", 5),
     ("docs/how-to/programs.md", 2),
-    ("docs/how-to/tables.md", 17),
+    ("docs/how-to/tables.md", 19),
 ];
 
 /// A running service, which ends with the test that started it.

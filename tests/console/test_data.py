@@ -101,6 +101,30 @@ def test_a_dataset_shows_its_columns_and_pages_of_examples(page, service, see):
 
 
 @pytest.mark.faults
+def test_a_table_is_read_in_another_way_without_its_file(page, service, see):
+    table = b"size,weight,kind,y\n1.5,100,a,yes\n,200,b,no\n2.5,,a,yes\n4,400,c,no\n"
+    first = service.post("/v1/datasets?missing=drop", table, media_type="text/csv")
+    page.goto(f"/#/data/{first['id']}")
+    page.get_by_role("heading", name="Read the table in another way").wait_for()
+    page.get_by_label("Scale of numbers").select_option("standard")
+    page.get_by_label("Missing cells").select_option("median")
+    page.get_by_label("Columns left out").fill("kind")
+    page.get_by_label("Name of the new dataset").fill("scaled")
+    page.get_by_role("button", name="Store as a new dataset").click()
+    page.get_by_role("heading", name="scaled", exact=True).wait_for()
+    dataset = stored(page, service)
+    assert dataset["features"] == ["size.scaled", "weight.scaled"]
+    assert [column["fill"] for column in dataset["table"]["columns"]] == ["2.5", "200"]
+    expect(page.get_by_role("row").filter(has_text="size").first).to_contain_text("number, scaled")
+    expect(page.get_by_role("row").filter(has_text="size").first).to_contain_text("missing: 2.5")
+    see("data-encoded")
+    page.get_by_label("Numbers", exact=True).select_option("thermometer")
+    expect(page.get_by_label("Scale of numbers")).to_have_count(0)
+    page.get_by_label("Label column").fill("nothing")
+    page.get_by_role("button", name="Store as a new dataset").click()
+    expect(page.get_by_text("names the column `nothing`").first).to_be_visible()
+
+
 def test_a_dataset_in_use_names_the_job_that_holds_it(page, service):
     dataset = service.sample("parity")["id"]
     job = service.post("/v1/jobs", {"train": {"data": {"dataset": dataset}, "learner": {"name": "perceptron"},

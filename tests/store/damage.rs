@@ -360,7 +360,7 @@ async fn check_command_names_damage_in_output_and_status() {
     let (status, said) = run(&["check", "--log", "off"]);
     assert_eq!(status, Some(0), "{said}");
     assert!(
-        said.contains("no damage found") && said.contains("2 dataset"),
+        said.contains("no damage found") && said.contains("3 dataset"),
         "{said}"
     );
     let blob = store.things.iter().find(|thing| thing.is_blob()).unwrap();

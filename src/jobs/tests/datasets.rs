@@ -1,7 +1,7 @@
 //! Datasets on disk after interrupted writes and deletions, and after damage.
 
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
-use halfspace_formats::Parsed;
+use halfspace_formats::{CellKeeper, Format, Options, Parsed, RawCells};
 
 use super::*;
 use crate::jobs::{Jobs, JobsError, NewDataset};
@@ -16,13 +16,24 @@ fn data() -> Data {
     Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
+/// The raw cells of some table.
+fn cells() -> RawCells {
+    let keeper = CellKeeper::default();
+    let options = Options {
+        cells: Some(keeper.clone()),
+        ..Options::default()
+    };
+    halfspace_formats::parse(Format::Csv, &b"a,y\nu,1\nv,0\n"[..], &options).unwrap();
+    keeper.take().unwrap()
+}
+
 fn new_dataset(jobs: &Jobs) -> NewDataset {
     NewDataset {
         key: None,
         owner: Owner::anonymous(),
         name: None,
         parsed: Parsed::of(data()).into(),
-        cells: None,
+        cells: Some(cells()),
         assume: None,
         reserved: None,
         begun: jobs.datasets.begin().unwrap(),
@@ -42,6 +53,14 @@ impl Rig {
     fn blob_of(&self, dataset: &Dataset) -> PathBuf {
         let key = &dataset.summary.data_key;
         self.directory.path().join("blobs").join(key)
+    }
+
+    /// Whether the examples and the raw cells are there. If one of them is, both must be.
+    fn has_blobs(&self, dataset: &Dataset) -> bool {
+        let data = self.blob_of(dataset);
+        let (has_data, has_cells) = (data.exists(), data.with_file_name("cells").exists());
+        assert_eq!(has_data, has_cells);
+        has_data
     }
 
     async fn is_listed(&self, id: DatasetId) -> bool {
@@ -116,24 +135,24 @@ async fn dataset_row_is_deleted_before_its_blob() {
     let deleted = rig.jobs.datasets.delete(&owner, gone.summary.id).await;
     assert!(deleted.is_err());
     assert!(!rig.is_listed(gone.summary.id).await);
-    assert!(rig.blob_of(&gone).exists());
+    assert!(rig.has_blobs(&gone));
     // A young blob may belong to a dataset that is being stored.
     rig.jobs.sweep.once().await.unwrap();
-    assert!(rig.blob_of(&gone).exists());
+    assert!(rig.has_blobs(&gone));
     // The modification time of a blob is not trusted either, because the clock may have been wrong.
     rig.age_blobs();
     rig.jobs.sweep.once().await.unwrap();
-    assert!(rig.blob_of(&gone).exists());
+    assert!(rig.has_blobs(&gone));
     rig.clock.advance_milliseconds(48 * HOUR_MS);
     rig.jobs.sweep.once().await.unwrap();
-    assert!(!rig.blob_of(&gone).exists());
-    assert!(rig.blob_of(&kept).exists());
+    assert!(!rig.has_blobs(&gone));
+    assert!(rig.has_blobs(&kept));
     rig.jobs
         .datasets
         .delete(&owner, kept.summary.id)
         .await
         .unwrap();
-    assert!(!rig.blob_of(&kept).exists());
+    assert!(!rig.has_blobs(&kept));
 }
 
 #[tokio::test]

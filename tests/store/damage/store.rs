@@ -177,6 +177,16 @@ impl DamagedStore {
                 .await;
             datasets.push(made["id"].as_str().unwrap().to_owned());
         }
+        let row = |row: usize| match row % 3 {
+            0 => "u,1.5,p\n",
+            1 => "v,2.5,q\n",
+            _ => "u,,p\n",
+        };
+        let table = format!("word,number,y\n{}", (0..150).map(row).collect::<String>());
+        let path = "/v1/datasets?missing=mean&name=one";
+        let csv = [("content-type", "text/csv")];
+        let made = asked.post(path, &csv, table).await;
+        datasets.push(made["id"].as_str().unwrap().to_owned());
         let train = json!({"train": {"learner": {"name": "perceptron"}, "trace": true, "seed": 3,
             "stop": {"max_passes": 3}, "data": {"dataset": datasets[0]}}});
         let trained = asked.post_json("/v1/jobs", &train).await;
@@ -396,6 +406,8 @@ impl DamagedStore {
             // The requests read all rows of these short datasets.
             self.things.push(blob((key, &id), true));
         }
+        let cells = format!("datasets/{}/cells", datasets[2]);
+        self.things.push(blob((cells, &datasets[2]), false));
         let key = format!("jobs/{waiting}/0/data");
         self.things.push(blob((key, waiting), false));
         self.things.extend(columns.iter().map(column));

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use halfspace_core::learners::sample::block::{Block, BlockFeatures};
 use halfspace_core::learners::sample::examples::{Examples, for_each_rows};
-use zstd::stream::read::Decoder;
 
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
@@ -146,7 +145,7 @@ pub fn encode_for<R: Read>(
     limits: &ParseLimits,
     spool: Option<Spool>,
 ) -> Result<Option<Parsed<ParsedRows>>, FormatError> {
-    let cells = CellReader::new(decoder(open()?)?)?;
+    let cells = CellReader::new(open()?)?;
     if cells.head.is_given {
         return Ok(None);
     }
@@ -178,7 +177,7 @@ pub fn encode_for<R: Read>(
 /// # Errors
 /// Damage, or a failure of the source.
 pub fn check_cells(cells: impl Read) -> Result<(), FormatError> {
-    let mut cells = CellReader::new(decoder(cells)?)?;
+    let mut cells = CellReader::new(cells)?;
     while cells.next()?.is_some() {}
     Ok(())
 }
@@ -238,10 +237,6 @@ fn of_cells(options: &Options, has_names: bool) -> Options {
     }
 }
 
-fn decoder<R: Read>(cells: R) -> Result<impl Read, FormatError> {
-    Ok(Decoder::new(cells).map_err(Fault::unspooled)?)
-}
-
 fn rows_of(
     cells: impl Read,
     options: &Options,
@@ -249,7 +244,7 @@ fn rows_of(
     is_meant: &dyn Fn(usize) -> bool,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     TableBuilder::check(options)?;
-    let mut cells = CellReader::new(decoder(cells)?)?;
+    let mut cells = CellReader::new(cells)?;
     let (names, columns) = (cells.head.names.take(), cells.head.columns);
     if columns > options.limits.n_max {
         let limit = options.limits.n_max as u64;

@@ -1,19 +1,21 @@
 //! The cells of a table as its reader found them, so that the table can be encoded again under other options, or on a
 //! part of its rows, without its file.
 //!
-//! They are one frame of zstd with a checksum. It begins with the length of a JSON text, four bytes from the lowest,
-//! and this text, a [`RawHead`]. Records follow, each with a [tag](Record), and a last one that tells the end. Lengths
+//! They are one frame of zstd, and the CRC-64/NVME of its bytes, which also covers bits of the frame that zstd does not
+//! read. The frame begins with the length of a JSON text, four bytes from the lowest, and this text, a [`RawHead`].
+//! Records follow, each with a [tag](Record), and a last one that tells the end. Lengths
 //! and counts are written in groups of seven bits, the lowest first (LEB128).
 //!
 //! A table whose cells are all numbers that are features as they are needs no raw cells: its examples are its cells. So
 //! nothing is written until a cell shows that the table is another one.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halfspace_core::memory;
 use serde::{Deserialize, Serialize};
+use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
 use crate::cell::Cell;
@@ -24,6 +26,9 @@ use crate::stored::spool::{OpenSpool, SpoolFile};
 
 /// The level of the compression. It is the fastest that shrinks tables of words to a few bits per cell.
 const LEVEL: i32 = 1;
+
+/// The CRC of the stored form of examples too.
+const CRC: crc_fast::CrcAlgorithm = crc_fast::CrcAlgorithm::Crc64Nvme;
 
 /// What the compression takes at this level, and the buffers of a read.
 const CODER_BYTES: u64 = 4 << 20;
@@ -139,21 +144,93 @@ pub(crate) struct CellWriter {
     record: Vec<u8>,
 }
 
-/// A target that counts the bytes.
+/// A target that counts and digests the bytes.
 struct Counted {
     to: Overflow,
     bytes: u64,
+    crc: crc_fast::Digest,
 }
 
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.bytes += written as u64;
+        self.crc.update(&bytes[..written]);
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
+    }
+}
+
+/// A frame whose CRC follows it. The end of the bytes is an error if the CRC is another.
+struct Checked<R> {
+    from: R,
+    /// Bytes that were read from the source; the last ones may be the CRC.
+    held: Vec<u8>,
+    /// The number of held bytes that were passed on.
+    passed: usize,
+    crc: crc_fast::Digest,
+    has_ended: bool,
+}
+
+/// Bytes of a CRC.
+const CRC_BYTES: usize = size_of::<u64>();
+
+/// Bytes per read of the source.
+const READ_BYTES: usize = 64 << 10;
+
+impl<R: Read> Checked<R> {
+    fn new(from: R) -> Self {
+        Self {
+            from,
+            held: Vec::new(),
+            passed: 0,
+            crc: crc_fast::Digest::new(CRC),
+            has_ended: false,
+        }
+    }
+
+    /// The number of held bytes that certainly belong to the frame.
+    fn ready(&self) -> usize {
+        self.held.len().saturating_sub(CRC_BYTES + self.passed)
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        while self.ready() == 0 && !self.has_ended {
+            self.held.drain(..self.passed);
+            self.passed = 0;
+            let kept = self.held.len();
+            self.held.resize(kept + READ_BYTES, 0);
+            let read = self.from.read(&mut self.held[kept..]);
+            self.held.truncate(kept + *read.as_ref().unwrap_or(&0));
+            self.has_ended = read? == 0;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.fill()?;
+        let length = self.ready().min(buffer.len());
+        if length == 0 && !buffer.is_empty() {
+            let stated = self
+                .held
+                .get(self.passed..)
+                .and_then(|rest| rest.try_into().ok());
+            let is_whole = stated.map(u64::from_le_bytes) == Some(self.crc.finalize());
+            return match is_whole {
+                true => Ok(0),
+                false => Err(io::ErrorKind::InvalidData.into()),
+            };
+        }
+        let bytes = &self.held[self.passed..self.passed + length];
+        buffer[..length].copy_from_slice(bytes);
+        self.crc.update(bytes);
+        self.passed += length;
+        Ok(length)
     }
 }
 
@@ -186,9 +263,9 @@ impl CellWriter {
             let to = Counted {
                 to: Overflow::new(self.open.take()),
                 bytes: 0,
+                crc: crc_fast::Digest::new(CRC),
             };
             let mut to = Encoder::new(to, LEVEL)?;
-            to.include_checksum(true)?;
             to.write_all(&(head.len() as u32).to_le_bytes())?;
             to.write_all(&head)?;
             to.write_all(&std::mem::take(&mut self.declared))?;
@@ -252,6 +329,11 @@ impl CellWriter {
         let written = to
             .write_all(&[Record::End as u8])
             .and_then(|()| to.finish())
+            .and_then(|mut written| {
+                let crc = written.crc.finalize().to_le_bytes();
+                written.write_all(&crc)?;
+                Ok(written)
+            })
             .map_err(Fault::unspooled)?;
         self.keeper.put(Some(RawCells {
             bytes: written.bytes,
@@ -314,8 +396,8 @@ pub(crate) enum RawRecord {
 }
 
 /// Reads the raw cells of a table.
-pub(crate) struct CellReader<R> {
-    from: R,
+pub(crate) struct CellReader<R: Read> {
+    from: Decoder<'static, BufReader<Checked<R>>>,
     pub(crate) head: RawHead,
     /// The cells of the row that was read last, and their texts.
     cells: Vec<Cell<Range<usize>>>,
@@ -323,11 +405,13 @@ pub(crate) struct CellReader<R> {
 }
 
 impl<R: Read> CellReader<R> {
-    /// Reads the head. `from` has the decompressed bytes.
+    /// Reads the head.
     ///
     /// # Errors
     /// When the bytes are damaged, or the source or memory fails.
-    pub(crate) fn new(mut from: R) -> Result<Self, Fault> {
+    pub(crate) fn new(from: R) -> Result<Self, Fault> {
+        memory::need(CODER_BYTES)?;
+        let mut from = Decoder::new(Checked::new(from)).map_err(unread)?;
         let length = u32::from_le_bytes(bytes(&mut from)?);
         if length > HEAD_BYTES_MAX {
             return Err(damaged());
@@ -366,7 +450,7 @@ impl<R: Read> CellReader<R> {
                 }
             }
             Record::End => {
-                // Reads the checksum of the frame.
+                // Reads to the CRC.
                 let mut rest = [0; 1];
                 return match self.from.read(&mut rest).map_err(unread)? {
                     0 => Ok(None),

@@ -8,7 +8,12 @@ use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use halfspace_formats::{Classes, GeneratedSpec, LabelRule, Options, ParseLimits, Parsed, parse};
+use halfspace_core::learners::engine::holdout::{HeldOut, Holdout, HoldoutPart};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::sample::examples::class_codes;
+use halfspace_formats::{
+    CellKeeper, Classes, GeneratedSpec, LabelRule, Options, ParseLimits, Parsed, encode_for, parse,
+};
 use halfspace_verify::{Check, DataSource, Receipt, VERSION, is_sha256, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
@@ -134,15 +139,68 @@ fn read(path: &Path, replay: &Replay, receipt: &Receipt) -> Result<Parsed, Box<d
         DataSource::Rows { sha256 } => hex::encode(parsed.digest()) == *sha256,
         DataSource::Generated { .. } => true,
     };
+    let keeper = CellKeeper::default();
+    options.cells = receipt.holdout.as_ref().map(|_| keeper.clone());
     let (mut read, mut refused) = (None, String::new());
     for rule in label_rules(replay, receipt)? {
         options.label_rule = rule;
         let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
-        match parse(format, BufReader::new(file), &options) {
-            Ok(parsed) if is_stated(&parsed) => return Ok(parsed),
-            Ok(parsed) => _ = read.get_or_insert(parsed),
-            Err(error) => refused = format!("{name}: {error}"),
+        let parsed = match parse(format, BufReader::new(file), &options) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                refused = format!("{name}: {error}");
+                continue;
+            }
+        };
+        if let Some(fitted) = fitted(&parsed, receipt, &keeper)?
+            && is_stated(&fitted)
+        {
+            return Ok(fitted);
         }
+        if is_stated(&parsed) {
+            return Ok(parsed);
+        }
+        read.get_or_insert(parsed);
     }
     read.ok_or_else(|| refused.into())
+}
+
+/// The table with the features that the examples decide that are not held out. `None` if its features do not depend on
+/// the examples.
+fn fitted(
+    parsed: &Parsed,
+    receipt: &Receipt,
+    keeper: &CellKeeper,
+) -> Result<Option<Parsed>, Box<dyn Error>> {
+    let (Some(held_out), Some(table)) = (&receipt.holdout, &parsed.table) else {
+        return Ok(None);
+    };
+    let Some(mut cells) = keeper.take().filter(|_| table.depends_on_rows()) else {
+        return Ok(None);
+    };
+    let (share, seed) = (HeldOut::Share(held_out.share), Seed(receipt.seed));
+    let examples = &parsed.data;
+    let codes = match held_out.stratified {
+        true => class_codes(examples).map_err(|_| "the labels cannot be read")?,
+        false => None,
+    };
+    let split = match codes {
+        Some(codes) => Holdout::stratified(share, codes, seed),
+        None => Holdout::new(share, examples.examples() as u64, seed),
+    };
+    let Some(split) = split else { return Ok(None) };
+    let learnt = split.rows(HoldoutPart::Shown);
+    let is_learnt = |row: usize| learnt.binary_search(&(row as u32)).is_ok();
+    let mut bytes = Vec::new();
+    cells.write(&mut bytes)?;
+    let (open, classes) = (|| Ok(bytes.as_slice()), parsed.classes.as_ref());
+    let fitted = encode_for(
+        open,
+        table,
+        classes,
+        &is_learnt,
+        &ParseLimits::DEFAULT,
+        None,
+    )?;
+    Ok(fitted.map(Parsed::in_memory))
 }

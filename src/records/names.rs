@@ -297,10 +297,16 @@ impl Names {
                  model of at most {own}; upload the data again with the option `encoding` and the id of the model"
             ));
         }
+        let scales = |table: &TableEncoding| table.columns.iter().any(|own| own.scale.is_some());
         match (&self.table, &given.table) {
             (Some(own), Some(given)) if own.is_open() == given.is_open() && !own.fits(given) => Err(
                 "the columns of the data are encoded differently from those of the model; upload the data again \
-                 with the option `encoding` and the id of the model"
+                 with the option `encoding` and the id of the model, or encode the dataset so"
+                    .to_owned(),
+            ),
+            (Some(own), None) if scales(own) => Err(
+                "the model scales the columns of its table, and nothing tells whether these numbers are scaled; \
+                 send a table, or a dataset that was encoded with the option `encoding` and the id of the model"
                     .to_owned(),
             ),
             _ => Ok(()),

@@ -1,5 +1,7 @@
 //! The document of the result of a training.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -7,6 +9,7 @@ use halfspace_core::certificates::Certificates;
 use halfspace_core::learners::engine::bound::{Bound, MemberOutcome};
 use halfspace_core::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Training};
 use halfspace_core::learners::engine::run::Counts;
+use halfspace_formats::TableEncoding;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
@@ -43,6 +46,10 @@ pub struct TrainResult {
     /// Errors on the held-out examples. Null if none were held out, and in the cases where `training` is
     /// null.
     pub holdout: Option<Training>,
+    /// The encoding of the table, if the examples that are not held out decided it. The job shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub table: Option<Arc<TableEncoding>>,
     /// The bound of a theorem and whether the run respects it.
     pub bound: Option<BoundDocument>,
     /// The reason why there is no bound.
@@ -207,6 +214,7 @@ impl TrainResult {
             },
             training: outcome.training,
             holdout: outcome.holdout,
+            table: None,
             bound: outcome.bound.as_ref().map(BoundDocument::from),
             bound_detail: outcome.no_bound.map(str::to_owned),
             members: members(outcome, names),

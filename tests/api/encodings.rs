@@ -255,6 +255,13 @@ async fn encoding_again_names_what_is_wrong() {
             .to_string()
             .contains("did not come as a table")
     );
+    let path = format!(
+        "/v1/datasets/{}/encode?missing=drop",
+        dataset["id"].as_str().expect("an id")
+    );
+    let answer = service.post_json(&path, &json!({"missing": "drop"})).await;
+    assert_eq!(answer.problem(400), "schema");
+    assert!(answer.json()["detail"].to_string().contains("in the query"));
     // A key gives the same dataset again.
     let path = format!(
         "/v1/datasets/{}/encode?missing=drop",
@@ -300,6 +307,8 @@ async fn held_out_rows_decide_no_feature() {
                 "{fits}"
             );
             assert_eq!(model["hypothesis"], alone["hypothesis"], "{fits}");
+            assert_eq!(job["table"]["columns"], alone["table"]["columns"], "{fits}");
+            assert_eq!(job["result"]["table"], Value::Null, "{fits}");
             assert_eq!(
                 job["result"]["training"], sent["result"]["training"],
                 "{fits}"
@@ -413,6 +422,31 @@ async fn models_that_scale_read_tables_alone() {
             "{detail}"
         );
     }
+    // Examples without a table do not tell it either, wherever they meet the model.
+    let id = &model["id"];
+    let numbers =
+        json!({"labelled": {"examples": [{"x": [0.5, 1.0], "y": 1}, {"x": [0.0, 1.0], "y": 0}]}});
+    let plain = json!({"dataset": service.post_json("/v1/datasets", &json!({"data": numbers})).await.expect(201).id()});
+    let evaluate = |data: &Value| json!({"evaluate": {"data": data, "model": id}});
+    for data in [&numbers, &plain] {
+        let answer = service.post_json("/v1/jobs", &evaluate(data)).await;
+        assert_eq!(answer.problem(422), "wrong-data", "{data}");
+    }
+    // A dataset that was encoded by the model does.
+    let body = "b,a,y\n2,1,1\n5,3,0\n9,4,1\n";
+    let encoded = uploaded(
+        &service,
+        &format!("encoding={}", id.as_str().expect("an id")),
+        body,
+    )
+    .await;
+    let encoded = json!({"dataset": encoded["id"]});
+    let job = service.run(&evaluate(&encoded)).await;
+    assert_eq!(job["status"], "succeeded", "{job}");
+    for verb in ["predict", "evaluate"] {
+        let path = format!("/v1/models/{}/{verb}", id.as_str().expect("an id"));
+        service.post_json(&path, &encoded).await.expect(200);
+    }
     let code = format!(
         "/v1/models/{}/code?language=python",
         model["id"].as_str().expect("an id")
@@ -439,4 +473,28 @@ async fn rows_that_a_training_learns_from_must_make_a_table() {
         detail.contains("not held out") && detail.contains("no features"),
         "{detail}"
     );
+}
+
+#[tokio::test]
+async fn columns_with_gaps_stay_columns_in_every_part() {
+    let service = Service::start().await;
+    let mut body = "flag,when,x,y\n".to_owned();
+    for row in 0..20 {
+        let (flag, when) = match row {
+            3 => ("yes", "2024-05-06"),
+            _ => ("", ""),
+        };
+        let _ = writeln!(body, "{flag},{when},{}.5,{}", row * row % 17, row % 2);
+    }
+    for query in [
+        "missing=most-frequent",
+        "numbers=thermometer",
+        "missing=mean&scale=range",
+    ] {
+        let dataset = uploaded(&service, query, &body).await;
+        let job = json!({"compare": {"data": {"dataset": dataset["id"]}, "seed": 1, "folds": 10,
+            "learners": [{"name": "perceptron"}]}});
+        let job = service.run(&job).await;
+        assert_eq!(job["status"], "succeeded", "{query}: {job}");
+    }
 }

@@ -548,6 +548,48 @@ async fn receipts_of_a_stored_dataset_are_replayed_from_its_table() {
     }
 }
 
+/// The features of a table with held-out rows are those that the other rows decide, and the command decides them again.
+#[tokio::test]
+async fn verify_command_encodes_a_table_for_the_shown_rows() {
+    let service = Service::start().await;
+    let row = |row: u32| {
+        let number = row.wrapping_mul(2_654_435_761) >> 22;
+        let gap = if row % 9 == 4 {
+            String::new()
+        } else {
+            format!("{number}.5")
+        };
+        let word = if row == 7 {
+            "once"
+        } else {
+            ["u", "v", "w"][row as usize % 3]
+        };
+        let class = ["p", "q", "r"][(number / 342) as usize % 3];
+        format!("{class},{gap},{word}\n")
+    };
+    let data: String = (0..60).map(row).collect();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("data.csv"), &data).unwrap();
+    for split in ["holdout=0.5&seed=2", "holdout=0.5&seed=2&stratify=true"] {
+        for fits in ["missing=mean&scale=standard", "numbers=thermometer&bins=3"] {
+            let path = format!("/v1/learners/perceptron/train?labels=first&{split}&{fits}");
+            let case = Case {
+                path,
+                table: Some(data.clone()),
+                generated: Value::Null,
+            };
+            let model = train(&service, &case).await;
+            let own = service.get(&format!("{model}/receipt")).await.expect(200);
+            std::fs::write(directory.path().join("receipt.json"), own.text()).unwrap();
+            let parameters: Vec<&str> = fits.split('&').flat_map(|fit| ["--param", fit]).collect();
+            let arguments = [&["receipt.json", "data.csv"][..], &parameters].concat();
+            let good = run_verify(directory.path(), &arguments);
+            let told = String::from_utf8_lossy(&good.stdout).into_owned();
+            assert!(good.status.success(), "{split} {fits}: {told}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn verify_command_draws_generated_examples_again() {
     let service = Service::start().await;

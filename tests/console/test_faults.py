@@ -122,7 +122,7 @@ def test_a_full_queue_tells_how_to_proceed(page, limited, see):
 
 
 def test_full_storage_tells_how_to_proceed(page, limited):
-    service = limited("--stored-bytes-per-key-max", "9000")
+    service = limited("--stored-bytes-per-key-max", "14000")
     dataset = service.sample("tic-tac-toe")
     page.goto(service.address)
     entry = sample(page, "First MONK's problem")

@@ -73,7 +73,9 @@ pub use charset::Charset;
 pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use dates::{DateOrder, DatePart};
-pub use encoding::options::{BINS_DEFAULT, BINS_MAX, Numbers, Scaling, TableOptions, Unknown};
+pub use encoding::options::{
+    BINS_DEFAULT, BINS_MAX, Numbers, Roles, Scaling, TableOptions, Unknown,
+};
 pub use encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
     NamedCells, Scale, StatedColumn, StatedLabel, TableEncoding, Written,
@@ -97,7 +99,7 @@ pub use readers::json::data_forms::DataForm;
 pub use readers::json::generated::GeneratedSpec;
 pub use readers::json::rows::JsonRows;
 pub use readers::json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
-pub use readers::raw_cells::{check_cells, encode_again, encode_examples, encode_for, labels_of};
+pub use readers::raw_cells::{check_cells, encode_again, encode_examples, encode_for};
 pub use readers::text::line_steps::{LineStep, LineSteps};
 pub use readers::text::ndjson_portions::{NdjsonPortions, Portion, Supply};
 pub use readers::text::write_examples::{

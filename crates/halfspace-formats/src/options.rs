@@ -220,8 +220,7 @@ impl Options {
     /// As for [`Self::refuse`].
     pub(crate) fn refuse_columns(&self, form: &str) -> Result<(), Fault> {
         self.refuse(form, &[FormatOption::LABELS])?;
-        self.refuse(form, &FormatOption::COLUMNS)?;
-        self.check_scales(form)
+        self.refuse(form, &FormatOption::COLUMNS)
     }
 
     /// Refuses examples in a form that is no table, if a given encoding scales columns: nothing would tell whether the

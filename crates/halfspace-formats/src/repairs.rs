@@ -117,8 +117,13 @@ pub type Reading<'r> =
 /// Finds all faults of a body of `bytes` bytes that was refused under these options, and their repairs. `read` reads
 /// the body under other options.
 pub fn repaired(options: &Options, bytes: usize, read: &mut Reading<'_>) -> Vec<Defect> {
+    // The readings keep nothing.
+    let base = &Options {
+        cells: None,
+        ..options.clone()
+    };
     let mut search = Search {
-        base: options,
+        base,
         read,
         readings_left: (READ_BYTES_MAX / bytes.max(1)).clamp(READINGS_MIN, READINGS_MAX),
         mendings: Vec::new(),
@@ -536,6 +541,7 @@ fn sentence(name: &str, value: &str) -> String {
         ("dates", "dmy") => "The day comes first, as in 31/12/2024.".to_owned(),
         ("dates", _) => "The month comes first, as in 12/31/2024.".to_owned(),
         ("missing", "drop") => "Rows with a missing cell are left out.".to_owned(),
+        ("missing", "mean") => "A missing number is the mean of its column.".to_owned(),
         ("missing", _) => "A missing cell is a value of its own.".to_owned(),
         ("missing_values", _) => match items(value).as_slice() {
             [word] => format!("The text `{word}` means a missing cell."),

@@ -670,6 +670,8 @@ fn of_one_column(language: Language, classes: &[String; 2]) -> Result<String, No
         name: "a".to_owned(),
         kind: ColumnKind::Nominal { values },
         missing: true,
+        scale: None,
+        fill: None,
     }];
     let table = TableEncoding::stated(columns, None).expect("a column");
     // Only the missing cell is negative.
@@ -754,6 +756,8 @@ fn sql_programs_refuse_names_that_a_database_confuses() {
                 values: ["0", "1"].map(str::to_owned),
             },
             missing: false,
+            scale: None,
+            fill: None,
         };
         let table =
             TableEncoding::stated(names.iter().map(column).collect(), None).expect("columns");
@@ -817,7 +821,7 @@ proptest::proptest! {
     #[test]
     fn programs_keep_names_and_values_within_their_literals(name in "[^\\r\\n\\x00]{1,8}", value in "[^\\x00]{1,8}") {
         let kind = ColumnKind::Nominal { values: vec![value.clone(), "other".to_owned()] };
-        let columns = vec![StatedColumn { name, kind, missing: false }];
+        let columns = vec![StatedColumn { name, kind, missing: false, scale: None, fill: None }];
         let table = TableEncoding::stated(columns, None);
         proptest::prop_assume!(table.is_ok());
         let table = table.expect("assumed");

@@ -82,6 +82,8 @@ fn program_generation_takes_a_small_multiple_of_the_limit() {
             name: "v".to_owned(),
             kind: ColumnKind::Nominal { values },
             missing: true,
+            scale: None,
+            fill: None,
         },
         StatedColumn {
             name: "t".to_owned(),
@@ -89,6 +91,8 @@ fn program_generation_takes_a_small_multiple_of_the_limit() {
                 thresholds: (0..50_000).map(|at| f64::from(at) / 3.0).collect(),
             },
             missing: false,
+            scale: None,
+            fill: None,
         },
     ];
     let table = TableEncoding::stated(columns, None).expect("columns");

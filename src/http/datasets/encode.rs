@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{
-    CellKeeper, FormatError, Options, Parsed, ParsedRows, ReadAt, ReadFrom, Spool, StoredExamples,
-    TableEncoding, encode_again, encode_examples, labels_of,
+    CellKeeper, FormatError, Options, Parsed, ParsedRows, ReadAt, ReadFrom, Roles, Spool,
+    StoredExamples, TableEncoding, encode_again, encode_examples,
 };
 
 use crate::jobs::{NewDataset, StoredRatio, assume_refusal};
@@ -26,8 +27,9 @@ use crate::http::problem::{Code, FieldError, Problem};
 
 /// Encodes the table of a dataset again, and stores it as a new dataset.
 ///
-/// The result is that of an upload of the same file with these options; only numbers that were all features as they are
-/// have lost their spelling. Without `labels`, the labels stay where they are. A declared distribution stays too.
+/// The result is that of an upload of the same file with these options, except that numbers before the first cell that
+/// is no number have lost their spelling. Without `labels`, the labels stay where they are, and a declared distribution
+/// stays. All other options of the upload are gone: state them again.
 #[utoipa::path(post, path = "/v1/datasets/{id}/encode", tag = "datasets",
     params(
         ("id" = DatasetId, Path, description = "The dataset, which came as a table"),
@@ -57,6 +59,10 @@ async fn encoded(
     request: Request,
     key: Keyed,
 ) -> Result<Response, NotMade> {
+    if !request.body().is_end_stream() {
+        let detail = "The request has a body, but the options of this route are in the query.";
+        return Err(Problem::new(Code::SCHEMA, detail).into());
+    }
     let query = query_pairs(request.uri().query())?;
     let (name, data) = line_options(query, &app.limits.of_datasets())?;
     check_name(&app, name.as_deref(), |detail| {
@@ -67,7 +73,7 @@ async fn encoded(
     let keeper = CellKeeper::default();
     options.cells = Some(keeper.clone());
     if options.labels.is_none() && options.table.encoding.is_none() {
-        options.labels = Some(labels_of(&table.encoding));
+        options.table.roles = Some(Arc::new(Roles::of_label(&table.encoding)));
     }
     let (stated, kept) = (options.assume, table.summary.facts.assume);
     let permit = app.permits.uploads.take(&owner).await;

@@ -112,8 +112,13 @@ pub fn tag_result(result: &mut Value, task: &str) {
 
 impl From<Job> for JobDocument {
     fn from(mut job: Job) -> Self {
+        let mut fitted = None;
         if let Some(result) = &mut job.result {
             tag_result(result, &job.task);
+            // The rows that were not held out decided another encoding than all rows.
+            fitted = result
+                .as_object_mut()
+                .and_then(|result| result.remove("table"));
         }
         let (parts, parent, part) = match job.lineage {
             JobTree::Single => (None, None, None),
@@ -133,9 +138,10 @@ impl From<Job> for JobDocument {
             priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,
-            table: Arc::make_mut(&mut job.spec)
-                .pointer_mut(TABLE)
-                .map(Value::take),
+            table: fitted.or_else(|| {
+                let of_data = Arc::make_mut(&mut job.spec).pointer_mut(TABLE);
+                of_data.map(Value::take)
+            }),
             dataset: job.dataset,
             request: None,
             queue: None,

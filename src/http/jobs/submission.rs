@@ -21,7 +21,6 @@ use crate::jobs::{
 use crate::records::import::ImportSpec;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Callback, DatasetId, Job, ModelId, Names, Owner, Priority};
-use crate::storage::StoreError;
 use crate::storage::sources::SourceError;
 
 use crate::http::app_state::App;
@@ -85,8 +84,7 @@ async fn checked_job(
     };
     let mut found = find_data(app, &owner, job.data, job.sha256, reading).await?;
     if let Some(cells) = cells.and_then(|cells| cells.take()) {
-        let cells = app.jobs.datasets.cells_in_memory(cells);
-        found.cells = Some(cells.map_err(StoreError::from)?);
+        found.cells = Some(app.jobs.datasets.table_cells(cells.into_source()));
     }
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;

@@ -327,6 +327,19 @@ impl Check<'_> {
             if self.named.contains(&key) {
                 continue;
             }
+            // The raw cells of a job stand beside its data.
+            if self.named.contains(&*Blobs::key_of_data(&key)) {
+                let damage = match self.cells(&key).await {
+                    Ok(damage) => damage,
+                    Err(RowFailure::Row(error) | RowFailure::BlobsAway(error)) => {
+                        return Err(error);
+                    }
+                };
+                damage
+                    .into_iter()
+                    .for_each(|detail| self.damaged("blob", &key, detail));
+                continue;
+            }
             if !self.rows_are_missing {
                 self.summary.orphans += 1;
                 self.summary.orphan_bytes += bytes;

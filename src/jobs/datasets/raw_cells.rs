@@ -8,12 +8,12 @@ use bytes::Bytes;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::memory;
 use halfspace_formats::{
-    BlocksError, Buffers, Classes, FormatError, FormatErrorKind, RawCells, ReadAt, ReadFrom, Spool,
+    BlocksError, Buffers, Classes, FormatError, FormatErrorKind, ReadAt, ReadFrom, Spool,
     StoredExamples, TableEncoding, encode_for,
 };
 
 use crate::records::{DatasetSummary, Names};
-use crate::storage::{BlobFile, Blobs, StoreError};
+use crate::storage::{BlobFile, Blobs};
 
 use super::Datasets;
 use super::stored::ReadError;
@@ -49,32 +49,29 @@ impl Datasets {
             return Ok(None);
         }
         let key = Blobs::cells_key(&dataset.data_key);
-        match self.blobs.read_once(&key).await? {
+        match self.blobs.open(&key, &StopFlag::default()).await? {
             Some(found) => Ok(Some(found)),
             None => Err(self.without_blob(dataset).await?),
         }
     }
 
-    /// The raw cells under a key of data, if there are any.
+    /// The raw cells beside data with this key.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// There are none, or the store does not answer.
     pub(in crate::jobs) async fn cells_of_data(
         &self,
         data_key: &str,
-    ) -> Result<Option<TableCells>, StoreError> {
-        let found = self.blobs.read_once(&Blobs::cells_key(data_key)).await?;
-        Ok(found.map(|source| self.table_cells(source)))
-    }
-
-    /// The raw cells of a table in a request, in memory.
-    ///
-    /// # Errors
-    /// When their temporary file cannot be read.
-    pub fn cells_in_memory(&self, mut cells: RawCells) -> io::Result<TableCells> {
-        let mut bytes = Vec::new();
-        cells.write(&mut bytes)?;
-        Ok(self.table_cells(Box::new(Bytes::from(bytes))))
+        stop: &StopFlag,
+    ) -> Result<TableCells, ReadError> {
+        let key = Blobs::cells_key(data_key);
+        let found = self
+            .blobs
+            .open(&key, stop)
+            .await
+            .map_err(ReadError::Store)?;
+        let missing = || ReadError::Missing(format!("the stored data {key} are missing"));
+        Ok(self.table_cells(found.ok_or_else(missing)?))
     }
 
     /// The raw cells of a table, for a job.
@@ -186,7 +183,8 @@ struct Watched<'c> {
 impl Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.stop.raised() {
-            None => self.cells.read(buffer),
+            // The training reports what it learnt before, for which it needs the examples.
+            None | Some(Interrupt::TimeLimit | Interrupt::Cancelled) => self.cells.read(buffer),
             Some(_) => Err(io::Error::other("the training was stopped")),
         }
     }

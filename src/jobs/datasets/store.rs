@@ -270,8 +270,13 @@ impl Datasets {
             return Err(unwritten(error).into());
         }
         let bytes = blob.finish().await?;
-        let cells_bytes = self.copy_cells(&key, cells).await?;
-        Ok((key, bytes.saturating_add(cells_bytes)))
+        match self.copy_cells(&key, cells).await {
+            Ok(cells_bytes) => Ok((key, bytes.saturating_add(cells_bytes))),
+            Err(error) => {
+                forget_data(&self.blobs, Some(&key)).await;
+                Err(error)
+            }
+        }
     }
 
     /// Stores the raw cells of a table beside data with this key. Returns their bytes.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::check;
 use halfspace_core::learners::engine::holdout::HoldoutPart;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::engine::task::{self, Task};
@@ -48,27 +49,31 @@ impl Fitted {
         let is_learnt = |row: usize| learnt.binary_search(&(row as u32)).is_ok();
         let classes = names.classes.as_ref();
         let encoded = cells.encoded(table, classes, &is_learnt, &run.stop);
-        let (examples, own) = match (encoded, run.stop.raised()) {
-            (Ok(Some(encoded)), _) => encoded,
-            // The training reports both, and reads no example.
-            (Ok(None), _) | (Err(_), Some(Interrupt::TimeLimit | Interrupt::Cancelled)) => {
-                return Ok(None);
-            }
-            (Err(_), Some(interrupt)) => return Err(interrupt),
-            (Err(error), None) => return Err(cells.fail(error)),
+        let (examples, own) = match encoded {
+            Ok(Some(encoded)) => encoded,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(suspension(run).unwrap_or_else(|| cells.fail(error))),
         };
         if examples.shape().examples as u64 != data.input().examples().unwrap_or(0) {
             let detail = "The raw cells of the table are not those of the examples.";
             cells.note(ReadError::Corrupt(detail.to_owned()));
             return Err(Interrupt::Unreadable);
         }
+        let sha256 = hex::encode(examples.sha256());
+        let encoded = data.encoded(examples);
+        // Other features are other examples for the learner.
+        if let Err(error) = check::check_accepted(task, encoded.input(), u64::MAX) {
+            cells.note(ReadError::Unfit(error.to_string()));
+            return Err(Interrupt::Unreadable);
+        }
         let own_table = own.table.as_deref().map(|own| TableEncoding {
             label: table.label.clone(),
+            missing: table.missing.clone(),
             ..own.clone()
         });
         Ok(Some(Self {
-            sha256: hex::encode(examples.sha256()),
-            data: Arc::new(data.encoded(examples)),
+            sha256,
+            data: Arc::new(encoded),
             names: Names {
                 classes: names.classes.clone(),
                 table: own_table.map(Arc::new),
@@ -76,4 +81,11 @@ impl Fitted {
             },
         }))
     }
+}
+
+/// Why the run must end here, if it must. A limit on time or a cancellation must not: the training reports what it
+/// learnt before, for which it needs the examples.
+fn suspension(run: &Run) -> Option<Interrupt> {
+    let raised = run.stop.raised()?;
+    (!matches!(raised, Interrupt::TimeLimit | Interrupt::Cancelled)).then_some(raised)
 }

@@ -257,6 +257,9 @@ impl super::task::Task for Train {
             inline,
             about.seconds,
         );
+        if self.fitted_sha256.is_some() {
+            result.table.clone_from(&self.names.table);
+        }
         let delta = 1.0 - self.task.confidence.unwrap_or(certificates::CONFIDENCE);
         let confidence = 1.0 - delta / f64::from(self.trainings);
         result.certified = certificates::of_run(self.task.entry, &outcome, confidence);

@@ -142,7 +142,7 @@ impl Worker {
         };
         let needs_cells = spec.needs_cells();
         let cells = match data_key.as_ref().or(dataset_key.as_ref()) {
-            Some(key) if needs_cells => self.datasets.cells_of_data(key).await?,
+            Some(key) if needs_cells => Some(self.datasets.cells_of_data(key, &run.stop).await?),
             _ => None,
         };
         let model = match spec.task.model() {

@@ -4372,11 +4372,17 @@ class StatedColumn(Struct, kw_only=True, omit_defaults=True):
     values: list[str] | None = None
     """The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column."""
 
+    fill: str | None = None
+    """The text for which a missing cell stands, if it stands for one."""
+
     missing: bool | None = None
     """Whether a missing cell has a feature of its own."""
 
     name: str
     """The name of the column."""
+
+    scale: Scale | None = None
+    """How the numbers of the column become its feature, unless they are the feature."""
 
 
 class StatedLabel(Struct, kw_only=True, omit_defaults=True):

@@ -84,7 +84,10 @@ impl Parsed<ParsedRows> {
     }
 
     /// Unwraps data that were read without a spool.
-    pub(crate) fn in_memory(self) -> Parsed {
+    ///
+    /// # Panics
+    /// Panics if rows left memory, which needs a spool.
+    pub fn in_memory(self) -> Parsed {
         self.with(|data| match data {
             ParsedRows::Memory(data) => data,
             ParsedRows::Spooled(_) | ParsedRows::Stored(_) => {

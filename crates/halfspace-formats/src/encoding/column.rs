@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::no_features::NoFeatures;
+use super::scale::Scale;
 use crate::cell::{Cell, Content, Family};
 use crate::dates::{self, DateOrder, DatePart};
 use crate::error::excerpt;
@@ -57,17 +58,6 @@ pub struct ColumnEncoding {
     pub fill: Option<String>,
 }
 
-/// The scale of a column of numbers: x becomes (x - offset) / divisor.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Scale {
-    /// What is subtracted: the mean, or the smallest number.
-    pub offset: f64,
-    /// What divides the difference: the standard deviation, or the largest number less the smallest. It is 1 for a
-    /// constant column.
-    #[schema(exclusive_minimum = 0.0)]
-    pub divisor: f64,
-}
-
 /// How a table writes the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -111,6 +101,14 @@ pub struct StatedColumn {
     /// Whether a missing cell has a feature of its own.
     #[serde(default)]
     pub missing: bool,
+    /// How the numbers of the column become its feature, unless they are the feature.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    pub scale: Option<Scale>,
+    /// The text for which a missing cell stands, if it stands for one.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    pub fill: Option<String>,
 }
 
 /// The kind of a column and the values of its features.
@@ -245,13 +243,6 @@ impl ColumnKind {
             Self::Thermometer { thresholds } => thresholds.len(),
             Self::Names { .. } => 0,
         }
-    }
-}
-
-impl Scale {
-    /// The number on this scale.
-    pub fn of(self, number: f64) -> f64 {
-        (number - self.offset) / self.divisor
     }
 }
 

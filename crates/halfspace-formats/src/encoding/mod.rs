@@ -6,6 +6,7 @@
 pub(crate) mod column;
 pub(crate) mod no_features;
 pub(crate) mod options;
+mod scale;
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +23,9 @@ use crate::texts::{Extraction, Occurrences};
 
 use column::NUMBER_BYTES;
 pub(crate) use column::{CellFeatures, number_of};
-pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, Scale, StatedColumn, Written};
+pub use column::{ColumnEncoding, ColumnKind, KindName, NamedCells, StatedColumn, Written};
 pub(crate) use no_features::NoFeatures;
+pub use scale::Scale;
 
 /// The member of an example that holds a text, where no encoding names another.
 pub(crate) const TEXT: &str = "text";
@@ -153,6 +155,8 @@ impl TableEncoding {
                 name,
                 kind,
                 missing,
+                scale,
+                fill,
             } = column;
             let from = next;
             next += kind.features() as u32 + u32::from(missing);
@@ -164,8 +168,8 @@ impl TableEncoding {
                 kind,
                 missing,
                 written: None,
-                scale: None,
-                fill: None,
+                scale,
+                fill,
             }
         });
         let encoding = Self {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KindName, Missing, TableEncoding};
+use super::{ColumnEncoding, KindName, Missing, TableEncoding, Written};
 use crate::dates::DateOrder;
 use crate::numbers::DecimalMark;
 
@@ -23,6 +23,8 @@ pub struct TableOptions {
     pub kinds: Vec<(String, KindName)>,
     /// Kinds of columns that the file declares. Those of the request take precedence.
     pub declared: Vec<(String, KindName)>,
+    /// What the columns are, where the table was read before.
+    pub roles: Option<Arc<Roles>>,
     /// The coding of number columns.
     pub numbers: Numbers,
     /// The largest number of thresholds per column, for [`Numbers::Thermometer`]. `None` means [`BINS_DEFAULT`].
@@ -50,6 +52,44 @@ pub struct TableOptions {
     pub numbers_only: bool,
     /// The encoding of another table, which this one must have too.
     pub encoding: Option<Arc<TableEncoding>>,
+}
+
+/// What the columns of a table are by their places, from 0. A name or a number in an option may mean another column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Roles {
+    pub(crate) kinds: Vec<(usize, KindName)>,
+    /// The columns of numbers with marks between thousands.
+    pub(crate) with_thousands: Vec<usize>,
+    /// The label column, unless the request names one.
+    pub(crate) label: Option<usize>,
+}
+
+impl Roles {
+    /// The label column of a table alone.
+    pub fn of_label(table: &TableEncoding) -> Self {
+        let label = table.label.as_ref();
+        Self {
+            label: label.map(|label| label.index.saturating_sub(1) as usize),
+            ..Self::default()
+        }
+    }
+
+    /// The columns of a table and the label.
+    pub(crate) fn of(table: &TableEncoding) -> Self {
+        let place = |index: u32| index.saturating_sub(1) as usize;
+        let columns = table.columns.iter();
+        let kinds = columns.map(|column| (column.place(), column.kind_name()));
+        let ignored = table.ignored.iter();
+        let ignored = ignored.map(|column| (place(column.index), KindName::Ignored));
+        let with_thousands = table.columns.iter();
+        let with_thousands =
+            with_thousands.filter(|column| column.written == Some(Written::Thousands));
+        Self {
+            kinds: kinds.chain(ignored).collect(),
+            with_thousands: with_thousands.map(ColumnEncoding::place).collect(),
+            ..Self::of_label(table)
+        }
+    }
 }
 
 /// The spellings of the bytes between the fields of CSV, where a blank stands for any number of blanks.

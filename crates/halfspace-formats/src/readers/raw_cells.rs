@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use halfspace_core::learners::engine::run::Interrupt;
 use halfspace_core::learners::sample::block::{Block, BlockFeatures};
 use halfspace_core::learners::sample::examples::{Examples, for_each_rows};
 
@@ -10,10 +12,10 @@ use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::cell::Cell;
 use crate::classes::{Classes, LabelRule};
-use crate::encoding::options::{Numbers, Scaling, TableOptions, Unknown};
-use crate::encoding::{ColumnEncoding, TableEncoding};
+use crate::encoding::TableEncoding;
+use crate::encoding::options::{Numbers, Roles, Scaling, TableOptions, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::options::{FormatOption, Header, LabelsColumn, Options, ParseLimits};
+use crate::options::{FormatOption, Header, Options, ParseLimits};
 use crate::stored::raw_cells::{CellReader, RawRecord};
 use crate::stored::spool::Spool;
 use crate::tables::table_builder::TableBuilder;
@@ -56,23 +58,9 @@ pub fn encode_examples(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse("a table that has been read", &LACKED)?;
     TableBuilder::check(options)?;
-    let (features, label) = (&encoding.columns, &encoding.label);
-    let columns = features.len() + usize::from(label.is_some());
-    let own = features.iter().map(|column| (column.index, &column.name));
-    let of_label = label.iter().map(|label| (label.index, &label.column));
-    let mut names: Vec<(u32, &String)> = own.chain(of_label).collect();
-    names.sort_unstable();
-    let names = encoding.header.then(|| {
-        let names = names.into_iter().map(|(_, name)| name.clone());
-        names.collect()
-    });
-    let places: Vec<usize> = (0..columns)
-        .filter(|&at| {
-            label
-                .as_ref()
-                .is_none_or(|label| label.index as usize != at + 1)
-        })
-        .collect();
+    let label = &encoding.label;
+    let (names, places) = names_and_places(encoding);
+    let columns = places.len() + usize::from(label.is_some());
     let classes = label.iter().flat_map(|label| label.classes.each());
     let classes: Vec<Option<&str>> = classes.collect();
     let options = &of_cells(options, names.is_some());
@@ -122,10 +110,38 @@ pub fn encode_examples(
         (Some(error), _) => Err(error),
         (None, Ok(())) => table.finish(),
         (None, Err(interrupt)) => {
-            let error = io::Error::other(format!("the examples cannot be read: {interrupt:?}"));
-            Err(Fault::unspooled(error).into())
+            let detail = "The examples of the table cannot be read.";
+            let is_damage = interrupt == Interrupt::Unreadable;
+            let kind = if is_damage {
+                io::ErrorKind::InvalidData
+            } else {
+                io::ErrorKind::Other
+            };
+            Err(Fault::new(FormatErrorKind::Spool(kind), detail).into())
         }
     }
+}
+
+/// The names of the columns, if the table has names, and the columns that are features, from 0.
+fn names_and_places(encoding: &TableEncoding) -> (Option<Vec<String>>, Vec<usize>) {
+    let (features, label) = (&encoding.columns, &encoding.label);
+    let columns = features.len() + usize::from(label.is_some());
+    let own = features.iter().map(|column| (column.index, &column.name));
+    let of_label = label.iter().map(|label| (label.index, &label.column));
+    let mut names: Vec<(u32, &String)> = own.chain(of_label).collect();
+    names.sort_unstable();
+    let names = encoding.header.then(|| {
+        let names = names.into_iter().map(|(_, name)| name.clone());
+        names.collect()
+    });
+    let places: Vec<usize> = (0..columns)
+        .filter(|&at| {
+            label
+                .as_ref()
+                .is_none_or(|label| label.index as usize != at + 1)
+        })
+        .collect();
+    (names, places)
 }
 
 /// Encodes the raw cells of a table as `encoding` does, except that only the rows for which `is_learnt` holds decide
@@ -165,7 +181,6 @@ pub fn encode_for<R: Read>(
         missing: options.table.missing.filter(|missing| !missing.fills()),
         numbers: Numbers::Real,
         bins: None,
-        kinds: Vec::new(),
         encoding: learnt.table,
         ..options.table
     };
@@ -180,21 +195,6 @@ pub fn check_cells(cells: impl Read) -> Result<(), FormatError> {
     let mut cells = CellReader::new(cells)?;
     while cells.next()?.is_some() {}
     Ok(())
-}
-
-/// Where the labels of a table are, as an option for the same table.
-pub fn labels_of(encoding: &TableEncoding) -> LabelsColumn {
-    encoding.label.as_ref().map_or(LabelsColumn::None, |label| {
-        LabelsColumn::Named(said(encoding, &label.column, label.index))
-    })
-}
-
-/// A column as options call it: by its name, and without one by its number.
-fn said(encoding: &TableEncoding, name: &str, index: u32) -> String {
-    match encoding.header && !name.is_empty() {
-        true => name.to_owned(),
-        false => index.to_string(),
-    }
 }
 
 impl<R: Read> CellReader<R> {
@@ -214,14 +214,7 @@ impl<R: Read> CellReader<R> {
                 return Err(damaged_options(name).into());
             }
         }
-        let columns = encoding.columns.iter();
-        let said = |column: &ColumnEncoding| said(encoding, &column.name, column.index);
-        let kinds = columns.map(|column| (said(column), column.kind_name()));
-        options.table.kinds = kinds.collect();
-        let ignored = encoding.ignored.iter();
-        let ignored = ignored.map(|column| self::said(encoding, &column.column, column.index));
-        options.table.ignore = ignored.collect();
-        options.labels = Some(labels_of(encoding));
+        options.table.roles = Some(Arc::new(Roles::of(encoding)));
         Ok(options)
     }
 }

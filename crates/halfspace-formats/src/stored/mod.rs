@@ -3,6 +3,7 @@
 pub(crate) mod block_range;
 pub(crate) mod blocks;
 pub(crate) mod canonical;
+mod checked_frame;
 pub(crate) mod digest;
 pub(crate) mod header;
 pub(crate) mod layout;

@@ -1,15 +1,14 @@
 //! The cells of a table as its reader found them, so that the table can be encoded again under other options, or on a
 //! part of its rows, without its file.
 //!
-//! They are one frame of zstd, and the CRC-64/NVME of its bytes, which also covers bits of the frame that zstd does not
-//! read. The frame begins with the length of a JSON text, four bytes from the lowest, and this text, a [`RawHead`].
-//! Records follow, each with a [tag](Record), and a last one that tells the end. Lengths
-//! and counts are written in groups of seven bits, the lowest first (LEB128).
+//! They are one [frame with its CRC](super::checked_frame). It begins with the length of a JSON text, four bytes from the
+//! lowest, and this text, a [`RawHead`]. Records follow, each with a [tag](Record), and a last one that tells the end.
+//! Lengths and counts are written in groups of seven bits, the lowest first (LEB128).
 //!
 //! A table whose cells are all numbers that are features as they are needs no raw cells: its examples are its cells. So
 //! nothing is written until a cell shows that the table is another one.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, SeekFrom, Write};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,20 +20,22 @@ use zstd::stream::write::Encoder;
 use crate::cell::Cell;
 use crate::encoding::KindName;
 use crate::error::{Fault, FormatErrorKind};
+use crate::stored::checked_frame::{Checked, Counted};
 use crate::stored::overflow::Overflow;
+use crate::stored::read_at::ReadAt;
 use crate::stored::spool::{OpenSpool, SpoolFile};
 
 /// The level of the compression. It is the fastest that shrinks tables of words to a few bits per cell.
 const LEVEL: i32 = 1;
-
-/// The CRC of the stored form of examples too.
-const CRC: crc_fast::CrcAlgorithm = crc_fast::CrcAlgorithm::Crc64Nvme;
 
 /// What the compression takes at this level, and the buffers of a read.
 const CODER_BYTES: u64 = 4 << 20;
 
 /// The largest head, in bytes: all names of a table, and some options.
 const HEAD_BYTES_MAX: u32 = 1 << 30;
+
+/// More columns are damage. A line of a file has fewer.
+const COLUMNS_MAX: usize = 1 << 24;
 
 /// Longer texts of a cell are damage.
 const TEXT_BYTES_MAX: u64 = 1 << 30;
@@ -123,6 +124,14 @@ impl RawCells {
         self.bytes
     }
 
+    /// The compressed bytes, to be read at any position.
+    pub fn into_source(self) -> Box<dyn ReadAt> {
+        Box::new(SpooledBytes {
+            bytes: self.bytes,
+            file: Mutex::new(self.file),
+        })
+    }
+
     /// Writes the compressed bytes.
     ///
     /// # Errors
@@ -133,105 +142,39 @@ impl RawCells {
     }
 }
 
+/// The bytes of a temporary file. Readers take turns.
+struct SpooledBytes {
+    bytes: u64,
+    file: Mutex<Box<dyn SpoolFile>>,
+}
+
+impl std::fmt::Debug for SpooledBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SpooledBytes({})", self.bytes)
+    }
+}
+
+impl ReadAt for SpooledBytes {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(buffer)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.bytes)
+    }
+}
+
 /// Writes the raw cells of a table.
 pub(crate) struct CellWriter {
     keeper: CellKeeper,
     open: Option<(u64, OpenSpool)>,
     /// None before the first record.
-    to: Option<Encoder<'static, Counted>>,
+    to: Option<Encoder<'static, Counted<Overflow>>>,
     /// What is declared before the first row.
     declared: Vec<u8>,
     record: Vec<u8>,
-}
-
-/// A target that counts and digests the bytes.
-struct Counted {
-    to: Overflow,
-    bytes: u64,
-    crc: crc_fast::Digest,
-}
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.bytes += written as u64;
-        self.crc.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
-}
-
-/// A frame whose CRC follows it. The end of the bytes is an error if the CRC is another.
-struct Checked<R> {
-    from: R,
-    /// Bytes that were read from the source; the last ones may be the CRC.
-    held: Vec<u8>,
-    /// The number of held bytes that were passed on.
-    passed: usize,
-    crc: crc_fast::Digest,
-    has_ended: bool,
-}
-
-/// Bytes of a CRC.
-const CRC_BYTES: usize = size_of::<u64>();
-
-/// Bytes per read of the source.
-const READ_BYTES: usize = 64 << 10;
-
-impl<R: Read> Checked<R> {
-    fn new(from: R) -> Self {
-        Self {
-            from,
-            held: Vec::new(),
-            passed: 0,
-            crc: crc_fast::Digest::new(CRC),
-            has_ended: false,
-        }
-    }
-
-    /// The number of held bytes that certainly belong to the frame.
-    fn ready(&self) -> usize {
-        self.held.len().saturating_sub(CRC_BYTES + self.passed)
-    }
-
-    fn fill(&mut self) -> io::Result<()> {
-        while self.ready() == 0 && !self.has_ended {
-            self.held.drain(..self.passed);
-            self.passed = 0;
-            let kept = self.held.len();
-            self.held.resize(kept + READ_BYTES, 0);
-            let read = self.from.read(&mut self.held[kept..]);
-            self.held.truncate(kept + *read.as_ref().unwrap_or(&0));
-            self.has_ended = read? == 0;
-        }
-        Ok(())
-    }
-}
-
-impl<R: Read> Read for Checked<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.fill()?;
-        let length = self.ready().min(buffer.len());
-        if length == 0 && !buffer.is_empty() {
-            let stated = self
-                .held
-                .get(self.passed..)
-                .and_then(|rest| rest.try_into().ok());
-            let is_whole = stated.map(u64::from_le_bytes) == Some(self.crc.finalize());
-            return match is_whole {
-                true => Ok(0),
-                false => Err(io::ErrorKind::InvalidData.into()),
-            };
-        }
-        let bytes = &self.held[self.passed..self.passed + length];
-        buffer[..length].copy_from_slice(bytes);
-        self.crc.update(bytes);
-        self.passed += length;
-        Ok(length)
-    }
 }
 
 impl CellWriter {
@@ -260,11 +203,7 @@ impl CellWriter {
         memory::need(CODER_BYTES)?;
         let head = serde_json::to_vec(head).map_err(|error| Fault::unspooled(error.into()))?;
         let mut begin = || {
-            let to = Counted {
-                to: Overflow::new(self.open.take()),
-                bytes: 0,
-                crc: crc_fast::Digest::new(CRC),
-            };
+            let to = Counted::new(Overflow::new(self.open.take()));
             let mut to = Encoder::new(to, LEVEL)?;
             to.write_all(&(head.len() as u32).to_le_bytes())?;
             to.write_all(&head)?;
@@ -329,15 +268,12 @@ impl CellWriter {
         let written = to
             .write_all(&[Record::End as u8])
             .and_then(|()| to.finish())
-            .and_then(|mut written| {
-                let crc = written.crc.finalize().to_le_bytes();
-                written.write_all(&crc)?;
-                Ok(written)
-            })
+            .and_then(Counted::finish)
             .map_err(Fault::unspooled)?;
+        let (to, bytes) = written;
         self.keeper.put(Some(RawCells {
-            bytes: written.bytes,
-            file: written.to.into_file(),
+            bytes,
+            file: to.into_file(),
         }));
         Ok(())
     }
@@ -419,7 +355,8 @@ impl<R: Read> CellReader<R> {
         let text = text(&mut from, length.into())?;
         let head: RawHead = serde_json::from_slice(&text).map_err(|_| damaged())?;
         let named = head.names.as_ref().map(Vec::len);
-        if head.columns == 0 || named.is_some_and(|count| count != head.columns) {
+        let is_other = named.is_some_and(|count| count != head.columns);
+        if !(1..=COLUMNS_MAX).contains(&head.columns) || is_other {
             return Err(damaged());
         }
         Ok(Self {

@@ -56,6 +56,16 @@ pub(crate) fn column_kind(
     let is_number = !is_nominal
         && first_word(scan, &settled).is_none()
         && (scan.is_numbers || present(scan, &settled).next().is_some());
+    if present(scan, &settled).next().is_none() && !scan.is_numbers {
+        // No cell tells how a bit or a date is written.
+        return match stated {
+            Some(KindName::Number) => number_kind(scan, &settled, coding),
+            _ => Ok(FoundKind::of(
+                ColumnKind::Nominal { values: Vec::new() },
+                has_missing,
+            )),
+        };
+    }
     check_stated(scan, &settled, stated, is_number)?;
     if is_number {
         return number_kind(scan, &settled, coding);

@@ -110,6 +110,12 @@ impl ColumnScan {
         }
     }
 
+    /// The column, whose numbers may be known to have marks between thousands.
+    pub(crate) fn with_thousands(mut self, has_thousands: bool) -> Self {
+        self.form.has_thousands = has_thousands;
+        self
+    }
+
     /// Starts a column that keeps ambiguous texts, to be judged at the end.
     pub(crate) fn lenient(options: &TableOptions) -> Self {
         Self {
@@ -308,7 +314,7 @@ impl ColumnScan {
             return Ok(settled);
         }
         let forms = || settled.contents.iter().filter_map(NumberForm::of);
-        let has_thousands = forms().any(|form| form.has_thousands);
+        let has_thousands = self.form.has_thousands || forms().any(|form| form.has_thousands);
         if !has_thousands && self.decimal.is_none() {
             let mut values = self.values.iter();
             if let Some(value) = values.find(|value| is_doubtful(&value.content)) {

@@ -6,13 +6,12 @@ use std::ops::RangeInclusive;
 use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::LabelPlace;
+use super::table_column::TableColumn;
 use super::unnamed::Unnamed;
-use crate::cell::Cell;
 use crate::encoding::options::{Numbers, TableOptions};
 use crate::encoding::{ColumnEncoding, KindName, TableEncoding};
 use crate::error::{Fault, FormatErrorKind, excerpt, listed};
 use crate::options::{LabelsColumn, Options};
-use crate::remedy::Remedy;
 use crate::stored::raw_cells::RawHead;
 
 /// The name that means all columns in `kinds`.
@@ -45,66 +44,6 @@ pub(crate) struct TableColumns {
     pub(crate) label: Option<usize>,
 }
 
-/// A column of the table.
-#[derive(Clone)]
-pub(crate) struct TableColumn {
-    pub(crate) name: String,
-    /// The reason why the column has no features.
-    pub(crate) ignored: Option<&'static str>,
-    /// The kind that the request states.
-    pub(crate) kind: Option<KindName>,
-    unnamed: Unnamed,
-}
-
-impl TableColumn {
-    /// Reads the next cell of a column that may be no feature.
-    pub(crate) fn watch(&mut self, cell: &Cell<&[u8]>) {
-        self.unnamed = self.unnamed.after(cell);
-    }
-
-    /// Gives the column the kind that the request states.
-    fn state(&mut self, kind: KindName) {
-        match kind {
-            KindName::Ignored => self.ignored = Some("the request ignores the column"),
-            kind => {
-                self.kind = Some(kind);
-                self.unnamed = Unnamed::No;
-            }
-        }
-    }
-
-    /// Whether every cell of a column without a name was missing.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.unnamed == Unnamed::Empty
-    }
-
-    /// Whether we do not know yet that the column has features.
-    pub(crate) fn is_open(&self) -> bool {
-        self.unnamed != Unnamed::No
-    }
-
-    /// The reason why the column has no features, as far as the rows tell by now.
-    pub(crate) fn no_feature(&self) -> Option<&'static str> {
-        self.unnamed.no_feature()
-    }
-
-    /// Names the column in a fault about its cells. Options call the column `said`.
-    pub(crate) fn about(&self, said: &str, fault: Fault) -> Fault {
-        let detail = format!(
-            "The column {} {}; `ignore={said}` leaves the column out.",
-            excerpt(self.name.as_bytes()),
-            fault.detail,
-        );
-        let own = fault.with(Remedy::Ignore);
-        let remedies = own.remedies.into_iter();
-        Fault {
-            kind: own.kind,
-            remedies: remedies.map(|remedy| remedy.of_column(said)).collect(),
-            detail,
-        }
-    }
-}
-
 impl TableColumns {
     /// Returns `count` columns without roles.
     ///
@@ -129,6 +68,7 @@ impl TableColumns {
                 name,
                 ignored: None,
                 kind: None,
+                has_thousands: false,
             })
         };
         let columns = match names {
@@ -186,7 +126,11 @@ impl TableColumns {
                 column.state(kind);
             }
         }
-        self.label = self.label_column(labels, options)?;
+        self.take_roles(options);
+        self.label = match (labels, &options.roles) {
+            (None, Some(roles)) => roles.label.filter(|&at| at < self.columns.len()),
+            _ => self.label_column(labels, options)?,
+        };
         if let Some(label) = self.label {
             self.columns[label].ignored = None;
             self.columns[label].unnamed = Unnamed::No;
@@ -201,6 +145,21 @@ impl TableColumns {
             }
         }
         Ok(())
+    }
+
+    /// Gives the columns the roles that they have by their places.
+    fn take_roles(&mut self, options: &TableOptions) {
+        let Some(roles) = &options.roles else { return };
+        for &(at, kind) in &roles.kinds {
+            if let Some(column) = self.columns.get_mut(at) {
+                column.state(kind);
+            }
+        }
+        for &at in &roles.with_thousands {
+            if let Some(column) = self.columns.get_mut(at) {
+                column.has_thousands = true;
+            }
+        }
     }
 
     /// What the raw cells of the table begin with.

@@ -1,6 +1,7 @@
 //! The kinds of columns that a file declares beside its rows.
 
-use super::columns::{TableColumn, TableColumns};
+use super::columns::TableColumns;
+use super::table_column::TableColumn;
 use crate::encoding::KindName;
 use crate::options::Options;
 

@@ -19,6 +19,9 @@ use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::numbers::shortest;
 use crate::options::Options;
 
+/// What fills a column of numbers without any number.
+const NOTHING: f64 = 0.0;
+
 /// The cells of a table whose columns have their kinds.
 pub(super) struct Fitting<'t> {
     pub(super) table: &'t TableColumns,
@@ -152,8 +155,11 @@ impl Fitting<'_> {
         let is_meant = |column: &FoundColumn| !is_indicated || column.kind == ColumnKind::Number;
         let mut columns = Self::columns::<Total>(found, false, is_meant)?;
         self.totals(&mut columns)?;
-        for column in columns.iter().filter(|column| column.own.count > 0) {
-            let mean = column.own.mean();
+        for column in &columns {
+            let mean = match column.own.count {
+                0 => NOTHING,
+                _ => column.own.mean(),
+            };
             self.check_finite(column.at, mean)?;
             fill(found, column.at, mean);
         }
@@ -162,19 +168,13 @@ impl Fitting<'_> {
 
     fn fill_with_medians(&mut self, found: &mut [FoundColumn]) -> Result<(), FormatError> {
         let columns = Self::columns::<Total>(found, false, |_| true)?;
-        for (at, middle) in self.order_statistics(columns, middle_places)? {
-            if let [low, high] = middle[..] {
-                let mean = (low + high) / 2.0;
-                fill(
-                    found,
-                    at.at,
-                    if mean.is_finite() {
-                        mean
-                    } else {
-                        low / 2.0 + high / 2.0
-                    },
-                );
-            }
+        for (column, middle) in self.order_statistics(columns, middle_places)? {
+            let median = match middle[..] {
+                [low, high] if (low + high).is_finite() => (low + high) / 2.0,
+                [low, high] => low / 2.0 + high / 2.0,
+                _ => NOTHING,
+            };
+            fill(found, column.at, median);
         }
         Ok(())
     }
@@ -223,9 +223,8 @@ impl Fitting<'_> {
                     best = Some(equal);
                 }
             }
-            if let Some([key, ..]) = best {
-                fill(found, column.at, number(*key));
-            }
+            let most = best.and_then(<[u64]>::first);
+            fill(found, column.at, most.map_or(NOTHING, |key| number(*key)));
         }
         Ok(())
     }
@@ -303,7 +302,8 @@ impl Fitting<'_> {
         if number.is_finite() {
             return Ok(());
         }
-        let detail = "has numbers whose sum is too large for a double; write them in a larger unit";
+        let detail =
+            "has numbers whose sum or range is too large for a double; write them in a larger unit";
         let fault = Fault::new(FormatErrorKind::TableOption, detail);
         Err(self.table.about(at, fault))
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use halfspace_core::memory;
 
-use super::columns::{TableColumn, TableColumns};
+use super::columns::TableColumns;
 use super::encoder::decides_rows;
+use super::table_column::TableColumn;
 use crate::cell::{Cell, is_missing_number};
 use crate::encoding::options::TableOptions;
 use crate::encoding::{ColumnEncoding, KindName};

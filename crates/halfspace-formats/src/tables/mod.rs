@@ -38,4 +38,5 @@ mod scan;
 pub(crate) mod seen_table;
 mod stage;
 pub(crate) mod table_builder;
+pub(crate) mod table_column;
 mod unnamed;

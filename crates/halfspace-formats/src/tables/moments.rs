@@ -90,6 +90,7 @@ impl Total {
         Deviations {
             count: self.count as f64,
             mean: self.sum.over(self.count as f64),
+            unit: power_of_two(self.largest - self.smallest),
             squares: Twice::default(),
         }
     }
@@ -100,26 +101,34 @@ impl Total {
 pub(crate) struct Deviations {
     count: f64,
     mean: Twice,
+    /// The unit of the deviations, a power of two, so that no square is too large or too small for a double. It is 0 if
+    /// all numbers are equal.
+    unit: f64,
     squares: Twice,
+}
+
+/// The largest power of two up to a positive number, within the normal doubles. 0 for 0.
+fn power_of_two(number: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    match number > 0.0 {
+        true => f64::from_bits(number.clamp(f64::MIN_POSITIVE, f64::MAX).to_bits() & EXPONENT),
+        false => 0.0,
+    }
 }
 
 impl Deviations {
     /// Takes a number of the first pass.
     pub(crate) fn see(&mut self, number: f64) {
         let Twice { high, low } = two_sum(number, -self.mean.high);
-        let deviation = two_sum(high, low - self.mean.low);
+        let deviation = two_sum(high / self.unit, (low - self.mean.low) / self.unit);
         self.squares = self.squares.plus(deviation.squared());
     }
 
-    /// The standard deviation of all the numbers, as those of a whole population. It is 0 for a column that is constant
-    /// but for the rounding of its numbers, by the rule of scikit-learn.
+    /// The standard deviation of all the numbers, as those of a whole population. It is 0 if they are equal.
     pub(crate) fn standard(&self) -> f64 {
-        let variance = self.squares.over(self.count);
-        let (unit, mean) = (self.count * f64::EPSILON, self.mean.high);
-        let rounding = unit * variance.high + (unit * mean) * (unit * mean);
-        match variance.high <= rounding {
-            true => 0.0,
-            false => variance.root(),
+        match self.unit > 0.0 {
+            true => self.squares.over(self.count).root() * self.unit,
+            false => 0.0,
         }
     }
 }
@@ -174,8 +183,7 @@ mod tests {
                 let root = (scaled << 80_u32).sqrt();
                 let exact = (root * BigInt::from(1_u64 << 20) / &m).to_f64().unwrap_or(f64::NAN)
                     / (1_u64 << 60) as f64;
-                let is_constant = deviation == 0.0 && exact < 1e-6 * (mean * UNIT).abs();
-                prop_assert!(within(deviation, exact) || is_constant, "{deviation} {exact}");
+                prop_assert!(within(deviation, exact), "{deviation} {exact}");
             }
         }
     }
@@ -186,11 +194,12 @@ mod tests {
         assert_eq!(moments(&[0.1; 7]), (0.1, 0.0));
         assert_eq!(moments(&[1.0, 2.0, 3.0, 4.0]), (2.5, 1.25_f64.sqrt()));
         let (mean, deviation) = moments(&[1e16, 1e16 + 2.0, 1e16 + 4.0]);
-        assert_eq!(
-            (mean, deviation),
-            (1e16 + 2.0, 0.0),
-            "constant but for rounding"
-        );
+        assert_eq!((mean, deviation), (1e16 + 2.0, (8.0_f64 / 3.0).sqrt()));
+        for unit in [1e-200, 1e200] {
+            let (mean, deviation) = moments(&[unit, 3.0 * unit]);
+            assert!((mean / unit - 2.0).abs() < 1e-15, "{mean}");
+            assert!((deviation / unit - 1.0).abs() < 1e-15, "{deviation}");
+        }
         let mut total = Total::default();
         total.see(f64::MAX);
         total.see(f64::MAX);

@@ -7,11 +7,12 @@ use super::bare_line::{BareLine, LabelPlace};
 use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, KeptCell};
-use super::columns::{InColumn, TableColumn, TableColumns};
+use super::columns::{InColumn, TableColumns};
 use super::description::FoundColumn;
 use super::encoder::Encoder;
 use super::fitting::Fitting;
 use super::kept_rows::{KeptRows, LABEL_CELLS, label_bytes};
+use super::table_column::TableColumn;
 use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
@@ -50,7 +51,10 @@ impl TableScan {
         is_respelled: bool,
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
-        let scan = |column: &TableColumn| ColumnScan::new(column.kind, &options.table);
+        let scan = |column: &TableColumn| {
+            let scan = ColumnScan::new(column.kind, &options.table);
+            scan.with_thousands(column.has_thousands)
+        };
         let scans = table.columns.iter().map(|column| Ok(scan(column)));
         let mut columns = memory::collect::<_, FormatError>(scans)?;
         let mut number = 0;

@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue};
-use super::columns::{TableColumn, TableColumns};
+use super::columns::TableColumns;
 use super::doubtful_texts::ambiguous;
 use super::named_table::two_kinds;
+use super::table_column::TableColumn;
 use crate::cell::{Cell, Content, is_missing};
 use crate::encoding::options::NumberCoding;
 use crate::encoding::{KindName, NamedCells};

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use super::workbooks::{Book, row};
 use super::*;
 use crate::{
-    CellKeeper, LabelRule, Missing, Spool, TableEncoding, TableOptions, Unknown, digest,
-    encode_again, encode_examples, encode_for, gather,
+    CellKeeper, LabelRule, Missing, Spool, TableEncoding, TableOptions, Unknown, encode_again,
+    encode_examples, encode_for, gather,
 };
 
 fn options(texts: &[&str]) -> Options {
@@ -30,9 +30,9 @@ fn cells(format: Format, body: &[u8], options: &Options) -> Option<Vec<u8>> {
         ..options.clone()
     };
     let spool = Spool::new(1 << 12, || Ok(Cursor::new(Vec::new())));
-    let with = gather(format, body, &keeping, spool).expect("a table");
-    let without = parse(format, body, options).expect("a table");
-    assert_eq!(with.table, without.table, "keeping changes nothing");
+    let with = gather(format, body, &keeping, spool);
+    let without = parse(format, body, options).map(Parsed::from);
+    assert_eq!(rows_of(with), rows_of(without), "keeping changes nothing");
     let mut raw = keeper.take()?;
     let mut bytes = Vec::new();
     raw.write(&mut bytes).expect("memory");
@@ -40,16 +40,20 @@ fn cells(format: Format, body: &[u8], options: &Options) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-type Read = Result<([u8; 32], Arc<TableEncoding>), String>;
+type Read<Table = Arc<TableEncoding>> = Result<([u8; 32], Table), String>;
+
+/// The digest of the rows, and their encoding if they are a table.
+fn rows_of(
+    parsed: Result<Parsed<crate::ParsedRows>, FormatError>,
+) -> Read<Option<Arc<TableEncoding>>> {
+    let mut parsed = parsed.map_err(|error| error.detail)?;
+    let stored = parsed.store(std::io::sink(), 0).expect("rows");
+    Ok((stored.digest, parsed.table))
+}
 
 fn outcome(parsed: Result<Parsed<crate::ParsedRows>, FormatError>) -> Read {
-    let parsed = parsed.map_err(|error| error.detail)?.in_memory();
-    let digest = digest(
-        &parsed.data,
-        parsed.classes.as_ref(),
-        parsed.vocabulary.as_deref(),
-    );
-    Ok((digest, parsed.table.expect("a table")))
+    let (digest, table) = rows_of(parsed)?;
+    Ok((digest, table.expect("a table")))
 }
 
 fn again(cells: &[u8], options: &Options) -> Read {
@@ -197,6 +201,139 @@ fn tables_of_numbers_are_encoded_again_from_their_examples() {
             assert_eq!(outcome(again), expected, "{body} {second:?}");
         }
     }
+}
+
+/// The outcome for the rows for which `is_learnt` holds.
+fn fitted(body: &str, texts: &[&str], is_learnt: &dyn Fn(usize) -> bool) -> Read {
+    let named = options(texts);
+    let raw = cells(Format::Csv, body.as_bytes(), &named).expect("cells");
+    let (_, whole) = anew(Format::Csv, body.as_bytes(), &named).expect("a table");
+    let classes = whole.label.as_ref().map(|label| &label.classes);
+    let open = || Ok(raw.as_slice());
+    let fitted = encode_for(
+        open,
+        &whole,
+        classes,
+        is_learnt,
+        &ParseLimits::DEFAULT,
+        None,
+    );
+    outcome(fitted.map(|fitted| fitted.expect("an encoding of its own")))
+}
+
+#[test]
+fn columns_are_those_of_the_table_whatever_their_names_are() {
+    // A column without a name that counts the rows, beside one whose name is its number.
+    let body = ",0,1,y\n0,5.5,1.5,p\n1,2.5,2.5,q\n2,3.5,1.5,p\n3,4.5,9.5,q\n4,1.5,7.5,q\n";
+    let texts = ["header=true", "labels=y", "scale=standard"];
+    let (_, encoding) = fitted(body, &texts, &|row| row % 2 == 0).expect("a table");
+    let names: Vec<&str> = encoding
+        .columns
+        .iter()
+        .map(|own| own.name.as_str())
+        .collect();
+    assert_eq!(names, ["0", "1"]);
+    assert_eq!(encoding.ignored.len(), 1);
+    let (_, again) = again(
+        &cells(Format::Csv, body.as_bytes(), &options(&texts)).expect("cells"),
+        &options(&["labels=y", "scale=range"]),
+    )
+    .expect("a table");
+    assert_eq!(again.columns.len(), 2);
+}
+
+#[test]
+fn columns_without_a_learnt_cell_stay_columns() {
+    let gaps = |cell: &str| {
+        let rows = (0..10).map(|row| {
+            let cell = if row == 9 { cell } else { "" };
+            format!("{cell},{row}.5,{}\n", row % 2)
+        });
+        format!("a,b,y\n{}", rows.collect::<String>())
+    };
+    for (cell, texts) in [
+        ("yes", &[][..]),
+        ("true", &["missing=most-frequent"]),
+        ("2024-01-02", &["numbers=thermometer"]),
+        ("7.5", &["missing=mean", "scale=standard"]),
+        ("7.5", &["missing=median"]),
+        ("7.5", &["missing=most-frequent"]),
+        ("45%", &["missing=indicator"]),
+    ] {
+        let (_, encoding) = fitted(&gaps(cell), texts, &|row| row < 9).expect(cell);
+        let first = &encoding.columns[0];
+        assert_eq!(first.name, "a", "{cell}");
+        if cell == "7.5" {
+            // Nothing is known of the column, but it stays one of numbers.
+            assert_eq!(first.kind, crate::ColumnKind::Number, "{texts:?}");
+            assert_eq!(first.fill.as_deref(), Some("0"), "{texts:?}");
+        }
+    }
+    let (_, encoding) = anew(
+        Format::Csv,
+        b"a,b,y\n,1.5,1\n,2.5,0\n",
+        &options(&["missing=mean", "kinds=a:number"]),
+    )
+    .expect("a table");
+    assert_eq!(encoding.columns[0].kind, crate::ColumnKind::Number);
+}
+
+#[test]
+fn marks_between_thousands_are_known_from_the_whole_table() {
+    let body = "a,y\n\"1,234\",p\n950,q\n870,p\n\"1,234,567\",q\n";
+    let all = fitted(body, &["scale=range"], &|_| true).expect("a table");
+    for learnt in [[true, true, true, false], [false, true, true, false]] {
+        let (_, encoding) = fitted(body, &["scale=range"], &|row| learnt[row]).expect("a table");
+        assert_eq!(encoding.columns[0].written, all.1.columns[0].written);
+    }
+    // The numbers that were held out are numbers and not 0.
+    let (digest, encoding) =
+        fitted(body, &["scale=range"], &|row| row == 1 || row == 2).expect("it");
+    let plain = "a,y\n1234,p\n950,q\n870,p\n1234567,q\n";
+    let given = Options {
+        label_rule: LabelRule::Of(encoding.label.as_ref().expect("labels").classes.clone()),
+        table: TableOptions {
+            encoding: Some(encoding),
+            ..TableOptions::default()
+        },
+        ..Options::default()
+    };
+    assert_eq!(
+        anew(Format::Csv, plain.as_bytes(), &given).expect("rows").0,
+        digest
+    );
+}
+
+#[test]
+fn keeping_cells_changes_no_feature() {
+    // A column of signs beside real numbers, and a row that is left out.
+    let body = "a,b,y\n1.5,-1,p\n2.5,1,q\n,1,p\n3.5,-1,q\n";
+    let dropped = options(&["missing=drop"]);
+    let raw = cells(Format::Csv, body.as_bytes(), &dropped).expect("cells");
+    assert_eq!(
+        again(&raw, &options(&["missing=drop", "labels=y"])),
+        anew(Format::Csv, body.as_bytes(), &dropped)
+    );
+    // A given encoding may have its columns in another order than the file.
+    let (_, own) = anew(
+        Format::Csv,
+        b"a,b\n1.5,2\n2.5,3\n",
+        &options(&["labels=none"]),
+    )
+    .expect("it");
+    let mut named = options(&["labels=y"]);
+    named.table.encoding = Some(own);
+    let body = "y,b,a\np,2,1.5\nq,3,4.5\n";
+    let raw = cells(Format::Csv, body.as_bytes(), &named).expect("cells");
+    assert_eq!(
+        again(&raw, &named),
+        anew(Format::Csv, body.as_bytes(), &named)
+    );
+    let free = options(&["labels=y", "scale=range"]);
+    assert_eq!(
+        again(&raw, &free),
+        anew(Format::Csv, body.as_bytes(), &free)
+    );
 }
 
 #[test]

@@ -173,6 +173,8 @@ fn stated_boolean_column_refuses_other_values() {
         name: "a".to_owned(),
         kind,
         missing: false,
+        scale: None,
+        fill: None,
     };
     let encoding = TableEncoding::stated(vec![column], None).expect("one column");
     let encoded = options(TableOptions {

@@ -201,6 +201,8 @@ impl Shape {
                 name: name.to_owned(),
                 kind: kind.clone(),
                 missing: *missing,
+                scale: None,
+                fill: None,
             });
         let encoding = match kinds.is_empty() {
             true => None,

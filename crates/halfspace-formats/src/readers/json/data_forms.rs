@@ -74,6 +74,9 @@ pub(crate) fn read(
         return read_rows(rows, options.clone(), preview);
     }
     options.refuse_columns("this form of JSON")?;
+    if let DataForm::Sample { .. } = form {
+        options.check_scales("this form of JSON")?;
+    }
     let has_names = matches!(&form, DataForm::Sample { parsed, .. } if parsed.vocabulary.is_some());
     if !has_names {
         options.refuse("this form of JSON", &FormatOption::EXTRACTION)?;

@@ -133,6 +133,7 @@ impl<'o> Body<'o> {
             )?)));
         }
         options.refuse_columns(EXAMPLE)?;
+        options.check_scales(EXAMPLE)?;
         Ok(Self::Examples(Box::new(ExampleLines::new(options, spool)?)))
     }
 }
@@ -224,6 +225,7 @@ impl ExampleLines {
                 return self.read_encoded(line, options);
             }
             options.refuse_columns(EXAMPLE).map_err(at_start)?;
+            options.check_scales(EXAMPLE).map_err(at_start)?;
         }
         let (first, builder) = (&mut self.first, &mut self.builder);
         let read = match line.text[start] {

@@ -101,6 +101,7 @@ impl<R: Read> NdjsonPortions<R> {
         }
         if options.table.encoding.is_none() {
             options.refuse_columns(EXAMPLE)?;
+            options.check_scales(EXAMPLE)?;
         }
         let encoded = options
             .table

@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::error::FormatError;
+use crate::tables::encoder::decides_rows;
 use crate::tables::scan::TableScan;
 use crate::tables::stage::Stage;
 
@@ -31,7 +32,12 @@ impl TableBuilder<'_> {
             Some(labels) => !labels.are_coded(),
             None => self.table.label.is_none(),
         };
-        raw.has_begun() || read < self.table.columns.len() || !has_all_labels
+        let request = &self.options.table;
+        raw.has_begun()
+            || read < self.table.columns.len()
+            || !has_all_labels
+            || request.encoding.is_some()
+            || decides_rows(request.missing)
     }
 
     /// Writes the cells of a row, if they are kept and the features alone do not tell them. Returns whether it did.
@@ -47,11 +53,7 @@ impl TableBuilder<'_> {
             return Ok(false);
         }
         if matches!(self.stage, Stage::Plain(_)) && !self.writes_plain_rows() {
-            if !is_left_out {
-                return Ok(false);
-            }
-            // From here on the cells are kept, and with them those of the rows so far.
-            self.scan()?;
+            return Ok(false);
         }
         let Some(raw) = &mut self.raw else {
             return Ok(false);

@@ -27,7 +27,7 @@ impl TableBuilder<'_> {
         let is_watched =
             self.preview.is_some() || !self.open.is_empty() || !self.missing.words().is_empty();
         match &self.stage {
-            Stage::Plain(plain) if !is_watched => Some(&plain.columns),
+            Stage::Plain(plain) if !is_watched && !self.writes_plain_rows() => Some(&plain.columns),
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
 //! The cells of a table as its reader found them, so that the table can be encoded again under other options, or on a
 //! part of its rows, without its file.
 //!
-//! They are one [frame with its CRC](super::checked_frame). It begins with the length of a JSON text, four bytes from the
-//! lowest, and this text, a [`RawHead`]. Records follow, each with a [tag](Record), and a last one that tells the end.
-//! Lengths and counts are written in groups of seven bits, the lowest first (LEB128).
+//! They are one [frame with its CRC](super::checked_frame). It begins with the length of a JSON text, four bytes from
+//! the lowest, and this text, a [`RawHead`]. Records follow, each with a [tag](Record), and a last one that tells the
+//! end. Lengths and counts are written in groups of seven bits, the lowest first (LEB128).
 //!
 //! A table whose cells are all numbers that are features as they are needs no raw cells: its examples are its cells. So
 //! nothing is written until a cell shows that the table is another one.

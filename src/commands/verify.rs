@@ -8,9 +8,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use halfspace_core::learners::engine::holdout::{HeldOut, Holdout, HoldoutPart};
+use halfspace_core::learners::engine::holdout::{HeldOut, Holdout};
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::sample::examples::class_codes;
 use halfspace_formats::{
     CellKeeper, Classes, GeneratedSpec, LabelRule, Options, ParseLimits, Parsed, encode_for, parse,
 };
@@ -179,18 +178,9 @@ fn fitted(
         return Ok(None);
     };
     let (share, seed) = (HeldOut::Share(held_out.share), Seed(receipt.seed));
-    let examples = &parsed.data;
-    let codes = match held_out.stratified {
-        true => class_codes(examples).map_err(|_| "the labels cannot be read")?,
-        false => None,
-    };
-    let split = match codes {
-        Some(codes) => Holdout::stratified(share, codes, seed),
-        None => Holdout::new(share, examples.examples() as u64, seed),
-    };
+    let split = Holdout::of(share, &parsed.data, held_out.stratified, seed)
+        .map_err(|_| "the labels cannot be read")?;
     let Some(split) = split else { return Ok(None) };
-    let learnt = split.rows(HoldoutPart::Shown);
-    let is_learnt = |row: usize| learnt.binary_search(&(row as u32)).is_ok();
     let mut bytes = Vec::new();
     cells.write(&mut bytes)?;
     let (open, classes) = (|| Ok(bytes.as_slice()), parsed.classes.as_ref());
@@ -198,7 +188,7 @@ fn fitted(
         open,
         table,
         classes,
-        &is_learnt,
+        &split.shows(),
         &ParseLimits::DEFAULT,
         None,
     )?;

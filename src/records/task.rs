@@ -66,13 +66,9 @@ pub struct DataSpec {
 impl JobSpec {
     /// Whether the work encodes the table of its data again, so that its features do not depend on what it holds out.
     pub fn needs_cells(&self) -> bool {
-        let holds_out = match &self.task {
-            TaskSpec::Train(train) => {
-                let fold = self.data.among.and_then(|among| among.fold);
-                train.holdout.is_some() || fold.is_some()
-            }
-            task => task.splits(),
-        };
+        // A training of a comparison holds out its fold.
+        let fold = self.data.among.and_then(|among| among.fold);
+        let holds_out = self.task.splits() || fold.is_some();
         let table = self.data.names.table.as_ref();
         holds_out && table.is_some_and(|table| table.depends_on_rows())
     }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use halfspace_core::learners::engine::check;
-use halfspace_core::learners::engine::holdout::HoldoutPart;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::engine::task::{self, Task};
 use halfspace_core::learners::sample::examples::Examples;
@@ -45,10 +44,8 @@ impl Fitted {
         let Some(holdout) = task::holdout(task, data.input())? else {
             return Ok(None);
         };
-        let learnt = holdout.rows(HoldoutPart::Shown);
-        let is_learnt = |row: usize| learnt.binary_search(&(row as u32)).is_ok();
         let classes = names.classes.as_ref();
-        let encoded = cells.encoded(table, classes, &is_learnt, &run.stop);
+        let encoded = cells.encoded(table, classes, &holdout.shows(), &run.stop);
         let (examples, own) = match encoded {
             Ok(Some(encoded)) => encoded,
             Ok(None) => return Ok(None),

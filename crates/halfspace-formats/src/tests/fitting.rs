@@ -9,23 +9,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::{ColumnKind, Scale, Spool, TableEncoding, digest, gather};
 
-fn options(texts: &[&str]) -> Options {
-    let mut options = Options::default();
-    for text in texts {
-        let (name, value) = text.split_once('=').expect("an option");
-        assert_eq!(options.set(name, value), Ok(true), "{text}");
-    }
-    options
-}
-
 fn read(body: &str, texts: &[&str]) -> (Parsed, TableEncoding) {
-    let parsed = parse(Format::Csv, body.as_bytes(), &options(texts)).expect(body);
+    let parsed = parse(Format::Csv, body.as_bytes(), &options_of(texts)).expect(body);
     let table = parsed.table.clone().expect("a table");
     (parsed, Arc::unwrap_or_clone(table))
 }
 
 fn refused(body: &str, texts: &[&str]) -> String {
-    let read = parse(Format::Csv, body.as_bytes(), &options(texts));
+    let read = parse(Format::Csv, body.as_bytes(), &options_of(texts));
     read.expect_err(body).to_string()
 }
 
@@ -86,7 +77,7 @@ fn scale_is_kept_for_later_rows() {
     let stored: TableEncoding = serde_json::from_str(&text).expect("an encoding");
     assert_eq!(stored, encoding);
     assert_eq!(stored.check(Some(stored.n())), Ok(()));
-    let mut again = options(&["labels=none"]);
+    let mut again = options_of(&["labels=none"]);
     again.table.encoding = Some(Arc::new(stored));
     let later = b"word,bit,b,a\nv,1,11,3.5\n";
     let parsed = parse(Format::Csv, &later[..], &again).expect("rows of the encoding");
@@ -106,7 +97,7 @@ fn scale_is_for_real_numbers_of_a_table_without_an_encoding() {
     assert!(error.contains("`scale` is for `numbers=real`"), "{error}");
     let (_, encoding) = read(TABLE, &[]);
     for text in ["scale=range", "missing=mean"] {
-        let mut again = options(&[text]);
+        let mut again = options_of(&[text]);
         again.table.encoding = Some(Arc::new(encoding.clone()));
         let error = parse(Format::Csv, TABLE.as_bytes(), &again).expect_err(text);
         assert!(error.to_string().contains("The given encoding"), "{error}");
@@ -200,7 +191,7 @@ fn filled_dates_have_parts() {
 #[test]
 fn columns_without_a_missing_cell_are_filled_later() {
     let (_, encoding) = read("a,w,y\n1,u,1\n3,v,0\n5,v,0\n", &["missing=mean"]);
-    let mut again = options(&["labels=none"]);
+    let mut again = options_of(&["labels=none"]);
     again.table.encoding = Some(Arc::new(encoding));
     let parsed = parse(Format::Csv, &b"a,w\n,u\n"[..], &again).expect("a filled row");
     assert_eq!(features(&parsed), [[3.0, 1.0, 0.0]]);
@@ -274,7 +265,7 @@ proptest! {
         let (parsed, encoding) = read(&body(&cells), &texts);
         let spool = Spool::new(256, || Ok(Cursor::new(Vec::new())));
         let text = body(&cells);
-        let spooled = gather(Format::Csv, &mut text.as_bytes(), &options(&texts), spool);
+        let spooled = gather(Format::Csv, &mut text.as_bytes(), &options_of(&texts), spool);
         let spooled = spooled.expect("the same table").table.expect("a table");
         prop_assert_eq!(&*spooled, &encoding);
         // The present numbers alone decide the fill, in whatever order.

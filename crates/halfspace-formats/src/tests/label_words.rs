@@ -12,15 +12,10 @@ const LABELLED: &str = r#"{"labelled":{"examples":[{"x":"10","y":"a"},{"x":"01",
 
 /// Options by their names, and the rule for labels.
 fn options(query: &str, label_rule: LabelRule) -> Options {
-    let mut options = Options {
+    Options {
         label_rule,
-        ..Options::default()
-    };
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, text) = pair.split_once('=').unwrap();
-        assert_eq!(options.set(name, text), Ok(true), "{query}");
+        ..super::options(query)
     }
-    options
 }
 
 fn read_by(

@@ -86,8 +86,14 @@ fn labels(data: &Data) -> String {
 
 /// Options as a query states them.
 fn options(query: &str) -> Options {
+    let stated: Vec<&str> = query.split('&').filter(|one| !one.is_empty()).collect();
+    options_of(&stated)
+}
+
+/// Options from their names and values, such as `bins=2`.
+fn options_of(stated: &[&str]) -> Options {
     let mut options = Options::default();
-    for option in query.split('&').filter(|option| !option.is_empty()) {
+    for option in stated {
         let (name, text) = option.split_once('=').unwrap();
         assert_eq!(options.set(name, text), Ok(true), "{option}");
     }

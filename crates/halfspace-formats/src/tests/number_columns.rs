@@ -7,15 +7,6 @@ use super::workbooks::{Book, row};
 use super::*;
 use crate::{ColumnKind, DatePart, MISSING_AMONG_NUMBERS, TableEncoding, Written, dates, digest};
 
-fn options(texts: &[&str]) -> Options {
-    let mut options = Options::default();
-    for text in texts {
-        let (name, value) = text.split_once('=').unwrap();
-        assert_eq!(options.set(name, value), Ok(true), "{text}");
-    }
-    options
-}
-
 /// A table whose column `x` has these cells, with `;` between the fields.
 fn table(cells: &[&str]) -> String {
     let rows = cells.iter().zip(["p", "e"].iter().cycle());
@@ -24,7 +15,7 @@ fn table(cells: &[&str]) -> String {
 }
 
 fn read(cells: &[&str], texts: &[&str]) -> Result<(Vec<u8>, TableEncoding), FormatError> {
-    let mut parsed = parse(Format::Csv, table(cells).as_bytes(), &options(texts))?;
+    let mut parsed = parse(Format::Csv, table(cells).as_bytes(), &options_of(texts))?;
     let encoding = parsed.table.take().expect("a table");
     let digest = digest(&parsed.data, parsed.classes.as_ref(), None);
     Ok((digest.to_vec(), Arc::unwrap_or_clone(encoding)))
@@ -140,7 +131,7 @@ fn rows_with_missing_words_are_left_out_or_refused() {
 fn later_rows_are_read_as_the_columns_of_the_encoding() {
     let (_, encoding) = read(&["1.5", "-", "2.5", "7"], &["numbers=thermometer"]).unwrap();
     let given = |cells: &[&str], encoding: &TableEncoding, texts: &[&str]| {
-        let mut options = options(texts);
+        let mut options = options_of(texts);
         options.table.encoding = Some(Arc::new(encoding.clone()));
         let parsed = parse(Format::Csv, table(cells).as_bytes(), &options);
         parsed

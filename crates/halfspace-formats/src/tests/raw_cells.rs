@@ -13,15 +13,6 @@ use crate::{
     encode_examples, encode_for, gather,
 };
 
-fn options(texts: &[&str]) -> Options {
-    let mut options = Options::default();
-    for text in texts {
-        let (name, value) = text.split_once('=').expect("an option");
-        assert_eq!(options.set(name, value), Ok(true), "{text}");
-    }
-    options
-}
-
 /// The raw cells of a body, if they are kept.
 fn cells(format: Format, body: &[u8], options: &Options) -> Option<Vec<u8>> {
     let keeper = CellKeeper::default();
@@ -121,13 +112,13 @@ fn tables_are_encoded_again_as_from_their_files() {
     let mut compared = 0;
     for (format, body) in &bodies {
         for first in WAYS {
-            let first = options(first);
+            let first = options_of(first);
             let Ok(_) = anew(*format, body, &first) else {
                 continue;
             };
             let kept = cells(*format, body, &first).expect("cells that are no features");
             for second in WAYS {
-                let named = options(second);
+                let named = options_of(second);
                 let mut labelled = named.clone();
                 if *format == Format::Arff && labelled.labels.is_none() {
                     labelled.labels = Some(LabelsColumn::Last);
@@ -147,7 +138,7 @@ fn tables_are_encoded_again_as_from_their_files() {
 #[test]
 fn tables_of_numbers_keep_cells_only_if_their_examples_are_not_the_cells() {
     let plain = "a,b,y\n1,2.5,1\n0,3,0\n1,4,1\n";
-    let csv = |body: &str, texts: &[&str]| cells(Format::Csv, body.as_bytes(), &options(texts));
+    let csv = |body: &str, texts: &[&str]| cells(Format::Csv, body.as_bytes(), &options_of(texts));
     assert_eq!(csv(plain, &[]), None);
     assert_eq!(csv("1,0,1\n0,1,0\n", &["labels=last"]), None);
     assert_eq!(csv("a,b\n1,0\n0,1\n", &["labels=none"]), None);
@@ -164,14 +155,17 @@ fn tables_of_numbers_keep_cells_only_if_their_examples_are_not_the_cells() {
                     .iter()
                     .filter(|_| second == "labels=none"),
             );
-            let named = options(&texts);
+            let named = options_of(&texts);
             let expected = anew(Format::Csv, late.as_bytes(), &named);
             assert_eq!(again(&kept, &named), expected, "{first} {second}");
         }
     }
     // Examples that are no table have no cells.
     let body = "{\"x\": [1, 0], \"y\": 1}\n";
-    assert_eq!(cells(Format::Ndjson, body.as_bytes(), &options(&[])), None);
+    assert_eq!(
+        cells(Format::Ndjson, body.as_bytes(), &options_of(&[])),
+        None
+    );
 }
 
 #[test]
@@ -180,8 +174,8 @@ fn tables_of_numbers_are_encoded_again_from_their_examples() {
     let bits = "y,a,b\np,1,0\nq,1,1\nr,0,1\np,0,0\n";
     let signs = "a,b,y\n1,-1,1\n-1,-1,0\n-1,1,1\n";
     for body in [plain, bits, signs] {
-        assert_eq!(cells(Format::Csv, body.as_bytes(), &options(&[])), None);
-        let parsed = parse(Format::Csv, body.as_bytes(), &options(&[])).expect("a table");
+        assert_eq!(cells(Format::Csv, body.as_bytes(), &options_of(&[])), None);
+        let parsed = parse(Format::Csv, body.as_bytes(), &options_of(&[])).expect("a table");
         let table = parsed.table.clone().expect("a table");
         assert!(table.is_plain());
         for second in [
@@ -195,7 +189,7 @@ fn tables_of_numbers_are_encoded_again_from_their_examples() {
             &["vocabulary=open"],
             &[],
         ] {
-            let named = options(second);
+            let named = options_of(second);
             let again = encode_examples(&parsed.data, parsed.zero_bit_value, &table, &named, None);
             let expected = anew(Format::Csv, body.as_bytes(), &named);
             assert_eq!(outcome(again), expected, "{body} {second:?}");
@@ -205,7 +199,7 @@ fn tables_of_numbers_are_encoded_again_from_their_examples() {
 
 /// The outcome for the rows for which `is_learnt` holds.
 fn fitted(body: &str, texts: &[&str], is_learnt: &dyn Fn(usize) -> bool) -> Read {
-    let named = options(texts);
+    let named = options_of(texts);
     let raw = cells(Format::Csv, body.as_bytes(), &named).expect("cells");
     let (_, whole) = anew(Format::Csv, body.as_bytes(), &named).expect("a table");
     let classes = whole.label.as_ref().map(|label| &label.classes);
@@ -235,8 +229,8 @@ fn columns_are_those_of_the_table_whatever_their_names_are() {
     assert_eq!(names, ["0", "1"]);
     assert_eq!(encoding.ignored.len(), 1);
     let (_, again) = again(
-        &cells(Format::Csv, body.as_bytes(), &options(&texts)).expect("cells"),
-        &options(&["labels=y", "scale=range"]),
+        &cells(Format::Csv, body.as_bytes(), &options_of(&texts)).expect("cells"),
+        &options_of(&["labels=y", "scale=range"]),
     )
     .expect("a table");
     assert_eq!(again.columns.len(), 2);
@@ -272,7 +266,7 @@ fn columns_without_a_learnt_cell_stay_columns() {
     let (_, encoding) = anew(
         Format::Csv,
         b"a,b,y\n,1.5,1\n,2.5,0\n",
-        &options(&["missing=mean", "kinds=a:number"]),
+        &options_of(&["missing=mean", "kinds=a:number"]),
     )
     .expect("a table");
     assert_eq!(encoding.columns[0].kind, crate::ColumnKind::Number);
@@ -308,20 +302,20 @@ fn marks_between_thousands_are_known_from_the_whole_table() {
 fn keeping_cells_changes_no_feature() {
     // A column of signs beside real numbers, and a row that is left out.
     let body = "a,b,y\n1.5,-1,p\n2.5,1,q\n,1,p\n3.5,-1,q\n";
-    let dropped = options(&["missing=drop"]);
+    let dropped = options_of(&["missing=drop"]);
     let raw = cells(Format::Csv, body.as_bytes(), &dropped).expect("cells");
     assert_eq!(
-        again(&raw, &options(&["missing=drop", "labels=y"])),
+        again(&raw, &options_of(&["missing=drop", "labels=y"])),
         anew(Format::Csv, body.as_bytes(), &dropped)
     );
     // A given encoding may have its columns in another order than the file.
     let (_, own) = anew(
         Format::Csv,
         b"a,b\n1.5,2\n2.5,3\n",
-        &options(&["labels=none"]),
+        &options_of(&["labels=none"]),
     )
     .expect("it");
-    let mut named = options(&["labels=y"]);
+    let mut named = options_of(&["labels=y"]);
     named.table.encoding = Some(own);
     let body = "y,b,a\np,2,1.5\nq,3,4.5\n";
     let raw = cells(Format::Csv, body.as_bytes(), &named).expect("cells");
@@ -329,7 +323,7 @@ fn keeping_cells_changes_no_feature() {
         again(&raw, &named),
         anew(Format::Csv, body.as_bytes(), &named)
     );
-    let free = options(&["labels=y", "scale=range"]);
+    let free = options_of(&["labels=y", "scale=range"]);
     assert_eq!(
         again(&raw, &free),
         anew(Format::Csv, body.as_bytes(), &free)
@@ -338,7 +332,12 @@ fn keeping_cells_changes_no_feature() {
 
 #[test]
 fn options_of_a_file_are_refused_for_cells() {
-    let kept = cells(Format::Csv, TABLE.as_bytes(), &options(&["missing=drop"])).expect("cells");
+    let kept = cells(
+        Format::Csv,
+        TABLE.as_bytes(),
+        &options_of(&["missing=drop"]),
+    )
+    .expect("cells");
     for text in [
         "delimiter=,",
         "header=true",
@@ -346,15 +345,20 @@ fn options_of_a_file_are_refused_for_cells() {
         "comment=#",
         "sheet=1",
     ] {
-        let error = again(&kept, &options(&[text])).expect_err(text);
+        let error = again(&kept, &options_of(&[text])).expect_err(text);
         assert!(error.contains("a table that has been read"), "{error}");
     }
 }
 
 #[test]
 fn damaged_cells_are_refused() {
-    let kept = cells(Format::Csv, TABLE.as_bytes(), &options(&["missing=drop"])).expect("cells");
-    let named = options(&["missing=drop"]);
+    let kept = cells(
+        Format::Csv,
+        TABLE.as_bytes(),
+        &options_of(&["missing=drop"]),
+    )
+    .expect("cells");
+    let named = options_of(&["missing=drop"]);
     for at in 0..kept.len() {
         let mut changed = kept.clone();
         changed[at] ^= 1 << (at % 8);
@@ -425,7 +429,7 @@ proptest! {
         // The rows that are left out are not counted.
         let kept: Vec<usize> = (0..rows.len()).filter(|&at| !is_dropped(at)).collect();
         let is_learnt = |at: usize| at < 4 || learnt[at];
-        let named = options(texts);
+        let named = options_of(texts);
         let body = table(&rows);
         let Ok((_, whole)) = anew(Format::Csv, body.as_bytes(), &named) else {
             return Ok(());
@@ -456,7 +460,7 @@ proptest! {
             .filter(|kind| way != 5 || *kind != "name:nominal")
             .collect();
         let kinds = format!("kinds={}", stated.join(","));
-        let of_part = options(&[texts, &[kinds.as_str()]].concat());
+        let of_part = options_of(&[texts, &[kinds.as_str()]].concat());
         let (_, own) = anew(Format::Csv, part.join("\n").as_bytes(), &of_part).expect("a table");
         let own = TableEncoding { label: whole.label.clone(), ..(*own).clone() };
         let given = Options {

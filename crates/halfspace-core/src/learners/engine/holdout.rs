@@ -21,6 +21,7 @@ use crate::learners::engine::run::Interrupt;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::classes::ClassCodes;
+use crate::learners::sample::examples::{Examples, class_codes};
 use crate::learners::sample::generate::{Generated, StreamPosition};
 use crate::learners::sample::source::Stream;
 
@@ -104,6 +105,32 @@ impl Holdout {
             left: held_out.sizes(examples, 0, 0),
         };
         Self::of_strata(vec![whole], held_out, None, seed)
+    }
+
+    /// Holds out some of a sample, of each class if `stratify` says so.
+    ///
+    /// # Errors
+    /// An interrupt if the labels, which a stratified split needs, cannot be read.
+    pub fn of(
+        held_out: HeldOut,
+        data: &dyn Examples,
+        stratify: bool,
+        seed: Seed,
+    ) -> Result<Option<Self>, Interrupt> {
+        let codes = match stratify {
+            true => class_codes(data)?,
+            false => None,
+        };
+        Ok(match codes {
+            Some(codes) => Self::stratified(held_out, codes, seed),
+            None => Self::new(held_out, data.shape().examples as u64, seed),
+        })
+    }
+
+    /// Tells of a row whether the learner sees it.
+    pub fn shows(&self) -> impl Fn(usize) -> bool + use<> {
+        let shown = self.rows(HoldoutPart::Shown);
+        move |row| shown.binary_search(&(row as u32)).is_ok()
     }
 
     /// Holds out examples of each class. A share is rounded to whole examples and leaves at least one of the class to

@@ -18,7 +18,6 @@ use crate::learners::engine::run::{Interrupt, RunLimits};
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
-use crate::learners::sample::examples::class_codes;
 use crate::learners::sample::source::Presentation;
 
 /// The name of the parameter that sets the first hypothesis of a learner.
@@ -189,14 +188,10 @@ pub fn holdout(task: &Task, input: Input<'_>) -> Result<Option<Holdout>, Interru
     let (Some(held_out), Some(examples)) = (task.holdout, input.examples()) else {
         return Ok(None);
     };
-    let codes = match input {
-        Input::Sample { data, .. } if task.stratify => class_codes(data)?,
-        Input::Sample { .. } | Input::Generated(_) => None,
-    };
-    Ok(match codes {
-        Some(codes) => Holdout::stratified(held_out, codes, task.seed),
-        None => Holdout::new(held_out, examples, task.seed),
-    })
+    match input {
+        Input::Sample { data, .. } => Holdout::of(held_out, data, task.stratify, task.seed),
+        Input::Generated(_) => Ok(Holdout::new(held_out, examples, task.seed)),
+    }
 }
 
 /// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies unless the

@@ -14,3 +14,4 @@ pub mod repetitions;
 pub mod selected;
 pub mod source;
 pub mod target;
+pub mod weights;

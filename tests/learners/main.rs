@@ -254,6 +254,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             n: data.n(),
             real: data.features().is_real(),
             active_max: None,
+            parts: None,
             random: &mut random,
         })
         .unwrap();

@@ -114,6 +114,7 @@ fn learner_params(
         n: hypothesis.n(),
         real: false,
         active_max: (!sent.vocabulary.is_fixed()).then_some(1),
+        parts: None,
         random: &mut Seed(sent.seed).generator(Purpose::Learner),
     });
     let rule = rule.map_err(|error| ImportError::Parameters(vec![error]))?;

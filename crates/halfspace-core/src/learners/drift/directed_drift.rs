@@ -68,6 +68,7 @@ pub const DATA: DataKinds = DataKinds {
     labelled: true,
     real: false,
     names: None,
+    parts: false,
 };
 
 /// The parameter for the first hypothesis, in all three variants.

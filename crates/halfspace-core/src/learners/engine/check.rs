@@ -9,6 +9,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::{Task, build, first_member, holdout, state_bytes, task_order};
 use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
+use crate::learners::sample::weights::{ClassWeights, Shown};
 
 /// Checks everything that can be known before the run starts.
 ///
@@ -31,6 +32,7 @@ pub fn check_accepted(
 ) -> Result<(), TaskError> {
     check_data(task, input)?;
     check_parts(task, input)?;
+    check_weights(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
         let limit = state_bytes_max;
@@ -80,6 +82,48 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return check_numbered(input);
     }
     Ok(())
+}
+
+/// Checks that the learner takes the weights, and that the examples have the classes that have some.
+fn check_weights(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let weighing = &task.weighing;
+    let field = if weighing.classes.is_some() {
+        "class_weight"
+    } else {
+        "weights"
+    };
+    let wrong = |detail: String| Err(TaskError::Field { field, detail });
+    match input {
+        _ if weighing.is_none() => return Ok(()),
+        Input::Generated(_) => {
+            return wrong(
+                "generated examples all count alike; upload them, or leave the weights out"
+                    .to_owned(),
+            );
+        }
+        Input::Sample { data, .. }
+            if weighing.classes.is_some() && !data.shape().labels.is_labelled() =>
+        {
+            return wrong(
+                "the examples have no labels; add them, or leave class_weight out".to_owned(),
+            );
+        }
+        Input::Sample { .. } => {}
+    }
+    if let Some(ClassWeights::Each(all)) = &weighing.classes
+        && all.len() != task.classes
+    {
+        let (given, classes) = (all.len(), task.classes);
+        return wrong(format!("there are {given} weights for {classes} classes"));
+    }
+    if !weighing.is_whole() && !task.entry.data.parts {
+        let name = task.entry.name;
+        return wrong(format!(
+            "{name} learns with whole weights only, such as 1 and 2; these are not whole. Learners whose entry in the \
+             catalogue says weights=any take them"
+        ));
+    }
+    check_numbered(input)
 }
 
 /// Checks that examples are held out, and have labels, if each class shall have its share of them.
@@ -172,7 +216,7 @@ fn has_weights(task: &Task, input: Input<'_>) -> Result<bool, TaskError> {
 
 /// Checks that every row has a 32-bit number, as rows read out of order need.
 pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
-    let rows_max = u64::from(u32::MAX);
+    let rows_max = Shown::ROWS_MAX;
     match input {
         Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
             Err(TaskError::WrongData(format!(

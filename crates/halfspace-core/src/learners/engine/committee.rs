@@ -260,7 +260,7 @@ impl Committee {
                     own.updates += 1;
                     is_changed = true;
                     let sign = if view.is_positive(row) { 1.0 } else { -1.0 };
-                    let amount = self.step.map_or(0.0, |step| sign * step) as i64;
+                    let amount = self.step.map_or(0.0, |step| sign * view.step(row, step)) as i64;
                     let lockstep = self.lockstep.get_or_insert_default();
                     *lockstep = lockstep
                         .take()

@@ -62,6 +62,8 @@ pub struct DataKinds {
     /// Features that have names, which may be new in any example. The parameters must then have these values. None if
     /// the learner needs the number of features.
     pub names: Option<&'static [(&'static str, &'static str)]>,
+    /// Weights that are not whole. Every learner takes whole weights, which show an example several times.
+    pub parts: bool,
 }
 
 /// Which part of the examples repeats a run in the order `cyclic` or `shuffled`, shown in the order of the run.
@@ -161,6 +163,8 @@ pub struct Setup<'a> {
     pub real: bool,
     /// The largest number of active features in an example, at least 1, if features have names.
     pub active_max: Option<u64>,
+    /// The equal parts of a step of which all steps are multiples, if examples have weights.
+    pub parts: Option<u32>,
     /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,
 }

@@ -18,6 +18,10 @@ use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 
+/// Why a run with weights has no certificate of the examples that it was shown.
+const SHOWN_AGAIN: &str =
+    "the examples have weights, so the learner was shown some of them more often than others";
+
 /// The counts of errors that the report of a run has already made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
@@ -46,6 +50,7 @@ pub(crate) fn grounds(
     let is_pruned = source.pruned.is_some();
     let tested = match is_pruned {
         true => Err(OTHERWISE_CHANGED.to_owned()),
+        false if task.weights.is_some() => Err(SHOWN_AGAIN.to_owned()),
         false => course.tested.ok_or_else(|| {
             "the learner does not test the examples one by one before it learns".to_owned()
         }),
@@ -80,6 +85,7 @@ pub(crate) fn grounds(
         sampling,
         compressed: match (kept.filter(|_| task.entry.is_compressed()), &fixed) {
             _ if is_pruned => Err(OTHERWISE_CHANGED.to_owned()),
+            _ if task.weights.is_some() => Err(SHOWN_AGAIN.to_owned()),
             (None, _) => {
                 Err("the mistaken examples alone do not reproduce a run in this order".to_owned())
             }

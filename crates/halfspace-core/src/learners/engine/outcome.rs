@@ -11,6 +11,7 @@ use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::engine::trace::Trace;
 use crate::learners::predictor::Predictor;
+use crate::learners::sample::weights::Weight;
 
 /// The end of a run and the confidence that the run may claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +106,8 @@ pub struct RunOutcome {
     pub features: Option<Vec<u32>>,
     /// Whether the hypothesis is the best that the learner saw, rather than the last.
     pub is_best: bool,
+    /// The weights of the classes, in the order of their codes, if the task states them.
+    pub class_weights: Option<Vec<Weight>>,
     /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than [`Self::predictor`].
     pub best: Option<BestSeen>,
     pub counts: Counts,

@@ -70,17 +70,17 @@ pub struct Wrong {
     pub masks: Vec<u64>,
     /// Number of set bits.
     pub lessons: u64,
-    /// Number of mistakes among them.
+    /// Number of mistakes among them, in [parts](crate::learners::sample::weights::Weights::parts).
     pub errors: u64,
     places: usize,
 }
 
 impl Wrong {
-    /// Appends the masks of the next `rows` places: the lessons, and the mistakes among them.
-    pub fn push(&mut self, (mask, mistakes): (u64, u64), rows: usize) {
+    /// Appends the mask of the lessons of the next `rows` places, and the number of mistakes among them.
+    pub fn push(&mut self, mask: u64, mistakes: u64, rows: usize) {
         let bits = u64::BITS as usize;
         self.lessons += u64::from(mask.count_ones());
-        self.errors += u64::from(mistakes.count_ones());
+        self.errors += mistakes;
         let offset = self.places % bits;
         match self.masks.last_mut() {
             Some(last) if offset > 0 => {
@@ -121,7 +121,7 @@ mod tests {
     fn wrong_places_continue_across_blocks_of_any_size() {
         let mut wrong = Wrong::default();
         for (mask, rows) in [(0b101, 3), (u64::MAX, 64), (0, 1), (0b11, 60)] {
-            wrong.push((mask, mask & 1), rows);
+            wrong.push(mask, mask & 1, rows);
         }
         assert_eq!(
             (wrong.lessons, wrong.errors, wrong.places, wrong.masks.len()),

@@ -21,6 +21,7 @@ use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::source::Stream;
+use crate::learners::sample::weights::{NO_BOUND_OF_PARTS, Weights};
 
 /// The share of ones below which the report advises against reading bits as -1 and +1.
 const SPARSE: f64 = 0.05;
@@ -66,6 +67,10 @@ pub(crate) fn report(
             let members = train_loop.rule.members(None, &counts, reason, run)?;
             (members, Err(NO_BOUND))
         }
+        None if task.weights.as_ref().is_some_and(Weights::has_parts) => {
+            let members = train_loop.rule.members(None, &counts, reason, run)?;
+            (members, Err(NO_BOUND_OF_PARTS))
+        }
         None => bounded(task, train_loop, &mut *stream, reason)?,
     };
     let training = counted.as_ref().map(|counted| counted.training);
@@ -94,6 +99,10 @@ pub(crate) fn report(
         termination: termination(task, input, &train_loop.course, reason, notes),
         training,
         is_best: train_loop.rule.keeps_best(),
+        class_weights: task
+            .weights
+            .as_ref()
+            .and_then(|weights| weights.of_classes().map(<[_]>::to_vec)),
         best: best(task, input, train_loop, training),
         holdout: errors.holdout,
         members,

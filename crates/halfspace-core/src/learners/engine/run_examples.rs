@@ -64,7 +64,7 @@ impl<'a> RunExamples<'a> {
                 ShownExamples::Drawn(self.drawn(plan, HoldoutPart::Shown))
             }
             ExampleSource::Stored(examples) => {
-                let sample = self.at_rest(examples, HoldoutPart::Shown);
+                let sample = self.weighted(examples);
                 match self.task.pruning.minimum_count {
                     None => ShownExamples::AtRest(Box::new(sample)),
                     Some(minimum) => {
@@ -125,6 +125,16 @@ impl<'a> RunExamples<'a> {
             None => Presented::new(examples, presentation),
             Some(holdout) => Presented::of_rows(examples, presentation, holdout.rows(part)),
         }
+    }
+
+    /// The examples that the learner is shown, as often as their weights say.
+    fn weighted(&self, examples: &'a dyn Examples) -> Presented<'a> {
+        let Some(weights) = self.task.weights.clone() else {
+            return self.at_rest(examples, HoldoutPart::Shown);
+        };
+        let presentation = self.task.entry.presentation;
+        let rows = task::shown_rows(self.holdout.as_ref(), examples);
+        Presented::weighted(examples, presentation, rows.into_iter(), weights)
     }
 
     /// The number of examples of a part, out of `examples` in total. `None` if there is no such part.

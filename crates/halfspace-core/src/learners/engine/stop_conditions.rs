@@ -223,13 +223,21 @@ pub(crate) fn clean_sampling(input: Input<'_>) -> Result<Sampling, Cow<'static, 
 
 /// The distribution of the examples, if they are fresh and clean, so that the run may claim that it found the target.
 pub(crate) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
-    fresh(task, input)?;
+    fresh_once(task, input)?;
     clean_sampling(input)
+}
+
+/// Whether the examples are fresh and none is shown again.
+fn fresh_once(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
+    if !task.weighing.is_none() {
+        return Err("weights change how often an example is shown, so the shown ones are no independent draws".into());
+    }
+    fresh(task, input)
 }
 
 pub(crate) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
     let unlimited = input.examples().is_none();
-    let is_fresh = fresh(task, input).is_ok();
+    let is_fresh = fresh_once(task, input).is_ok();
     watch_for(
         task,
         input.n(),

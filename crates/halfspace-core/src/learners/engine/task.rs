@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::learners::engine::committee::{Committee, Multiclass, OF_TWO};
 use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
-use crate::learners::engine::holdout::{HeldOut, Holdout};
+use crate::learners::engine::holdout::{HeldOut, Holdout, HoldoutPart};
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::kept::Kept;
 use crate::learners::engine::member::Joining;
@@ -18,7 +18,9 @@ use crate::learners::engine::run::{Interrupt, RunLimits};
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
+use crate::learners::sample::examples::Examples;
 use crate::learners::sample::source::Presentation;
+use crate::learners::sample::weights::{Weighing, Weights};
 
 /// The name of the parameter that sets the first hypothesis of a learner.
 const INITIAL: &str = "initial";
@@ -62,6 +64,10 @@ pub struct Task {
     pub holdout: Option<HeldOut>,
     /// Whether each class has its share of the held-out examples.
     pub stratify: bool,
+    /// How much each example counts.
+    pub weighing: Weighing,
+    /// The weights of the examples, once the run has read their labels.
+    pub weights: Option<Weights>,
     /// The features that the hypothesis leaves out.
     pub pruning: Pruning,
     /// The initial hypothesis, in place of the learner's own first one.
@@ -93,6 +99,8 @@ impl Task {
             trace: false,
             holdout: None,
             stratify: false,
+            weighing: Weighing::default(),
+            weights: None,
             pruning: Pruning::default(),
             start: None,
             start_doubt: None,
@@ -194,6 +202,29 @@ pub fn holdout(task: &Task, input: Input<'_>) -> Result<Option<Holdout>, Interru
     }
 }
 
+/// The rows of a sample that the learner is shown.
+pub(crate) fn shown_rows(holdout: Option<&Holdout>, data: &dyn Examples) -> Vec<u32> {
+    match holdout {
+        Some(holdout) => holdout.rows(HoldoutPart::Shown),
+        None => (0..data.shape().examples as u32).collect(),
+    }
+}
+
+/// The weights of the examples, if they do not all count alike.
+///
+/// # Errors
+/// An interrupt if the labels, from which weights of classes follow, cannot be read.
+pub(crate) fn weigh(task: &Task, input: Input<'_>) -> Result<Option<Weights>, Interrupt> {
+    match input {
+        Input::Sample { data, .. } if !task.weighing.is_none() => {
+            let holdout = holdout(task, input)?;
+            let rows = shown_rows(holdout.as_ref(), data);
+            task.weighing.weights(data, &rows).map(Some)
+        }
+        Input::Sample { .. } | Input::Generated(_) => Ok(None),
+    }
+}
+
 /// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies unless the
 /// client asked for an order.
 pub(crate) fn takes_stream(task: &Task, order: Option<Order>) -> bool {
@@ -241,6 +272,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Some(Order::RandomMistake) => examples / 8,
         Some(Order::Cyclic) | None => 0,
     };
+    let weighted = weighted_bytes(task, input);
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
     let noted = examples.saturating_mul(an_example).saturating_mul(members);
     let marked = numbered_examples(task, input).filter(|_| task.entry.has_receipts());
@@ -248,9 +280,21 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Kept::bytes_max(examples, task.committee_size())
     });
     let all = drawn.saturating_add(rows).saturating_add(noted);
-    let all = all.saturating_add(kept);
+    let all = all.saturating_add(kept).saturating_add(weighted);
     let all = all.saturating_add(task.pruning.bytes(n));
     all.saturating_add((64 * n).saturating_mul(members))
+}
+
+/// Bytes for the weights of the examples, and for the numbers of those that are shown.
+fn weighted_bytes(task: &Task, input: Input<'_>) -> u64 {
+    match input {
+        Input::Sample { data, .. } if !task.weighing.is_none() => {
+            let examples = data.shape().examples as u64;
+            let shown = task.weighing.shown_max(examples);
+            4 * examples.saturating_add(shown.saturating_mul(2))
+        }
+        Input::Sample { .. } | Input::Generated(_) => 0,
+    }
 }
 
 /// Bytes that the state may grow to after `mistakes` mistakes.
@@ -326,6 +370,7 @@ fn build_member(
         n,
         real,
         active_max: task.names.then(|| task.active_max.unwrap_or(1).max(1)),
+        parts: task.weights.as_ref().map(Weights::parts),
         random,
     });
     let mut rule = rule.map_err(TaskError::Parameter)?;

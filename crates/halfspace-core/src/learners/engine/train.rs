@@ -1,5 +1,7 @@
 //! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the outcome.
 
+use std::borrow::Cow;
+
 use crate::learners::engine::input::Input;
 use crate::learners::engine::kept::Kept;
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
@@ -99,18 +101,7 @@ fn learn<R>(
     keeps_best: bool,
     finish: impl FnOnce(&Task, Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
-    let counted;
-    let task = match task.counts_active_max() {
-        false => task,
-        true => {
-            let active_max = Some(RunExamples::new(task, input, None)?.active_max(run)?);
-            counted = Task {
-                active_max,
-                ..task.clone()
-            };
-            &counted
-        }
-    };
+    let task = &counted(task, input, run)?;
     let (mut rule, random) = task::build(task, input).expect("a checked task");
     let needs_sample = rule.kind().order() != Some(Order::Cyclic) && input.examples().is_some();
     let materialised = match input {
@@ -139,7 +130,8 @@ fn learn<R>(
         examples = source.shown();
     }
     // A best hypothesis would leave out other names than the last one.
-    train_loop.keeps_best = keeps_best && task.pruning.is_none();
+    // Neither would it compare with the errors of a weighted sample.
+    train_loop.keeps_best = keeps_best && task.pruning.is_none() && task.weights.is_none();
     let reason = match &mut examples {
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         ShownExamples::AtRest(sample) => train_loop.run_sample(&mut **sample)?,
@@ -158,6 +150,19 @@ fn learn<R>(
         source.pruned = Some(pruned(task, &mut examples, &mut train_loop)?);
     }
     finish(task, reason, &mut train_loop, &source)
+}
+
+/// The task with what has to be counted in the examples before the run.
+fn counted<'t>(task: &'t Task, input: Input<'_>, run: &Run) -> Result<Cow<'t, Task>, Interrupt> {
+    let mut task = Cow::Borrowed(task);
+    if let Some(weights) = task::weigh(&task, input)? {
+        task.to_mut().weights = Some(weights);
+    }
+    if task.counts_active_max() {
+        let active_max = RunExamples::new(&task, input, None)?.active_max(run)?;
+        task.to_mut().active_max = Some(active_max);
+    }
+    Ok(task)
 }
 
 /// The features that the hypothesis of an ended run keeps.
@@ -191,6 +196,8 @@ fn begin<'r>(
         watch: stop_conditions::watch(task, input),
         trace: task.trace.then(Trace::default),
         tested: match rule.kind().order() {
+            // Weights show an example again after the rule has learnt from it.
+            _ if task.weights.is_some() => None,
             Some(Order::Cyclic | Order::Shuffled) => Some(Tested::default()),
             Some(Order::RandomMistake) | None => None,
         },

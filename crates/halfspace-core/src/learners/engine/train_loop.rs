@@ -339,7 +339,8 @@ impl<'r> TrainLoop<'r> {
                     return Err(Interrupt::Suspended.into());
                 }
                 if let Phase::Evaluating { wrong, .. } = &mut self.phase {
-                    wrong.push((lessons >> first, mistakes >> first), rows - first);
+                    let mistakes = block.weight(mistakes >> first << first);
+                    wrong.push(lessons >> first, mistakes, rows - first);
                 }
                 self.course.counts.examples += (rows - first) as u64;
                 self.phase.set_rows(rows);
@@ -378,7 +379,7 @@ impl<'r> TrainLoop<'r> {
         for (index, mask) in masks.iter().enumerate() {
             let rows = BLOCK_ROWS.min(read - index * BLOCK_ROWS);
             if let Phase::Evaluating { wrong, .. } = &mut self.phase {
-                wrong.push((*mask, *mask), rows);
+                wrong.push(*mask, mask.count_ones().into(), rows);
             }
             self.course.counts.examples += rows as u64;
             self.phase.set_rows(rows);

@@ -87,6 +87,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: false,
         names: Some(&[("kernel.conjunctions", "monotone")]),
+        parts: false,
     },
     reading: "unsigned",
     presentation: Presentation::LabelledSparse,
@@ -515,6 +516,7 @@ mod tests {
             n,
             real: false,
             active_max: None,
+            parts: None,
             random: &mut random.clone(),
         })
         .expect("a rule");

@@ -82,6 +82,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: false,
         names: Some(&[]),
+        parts: false,
     },
     reading: "unsigned",
     presentation: Presentation::LabelledSparse,

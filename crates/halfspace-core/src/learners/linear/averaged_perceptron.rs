@@ -85,6 +85,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: true,
         names: OF_NAMES,
+        parts: true,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,
@@ -196,7 +197,7 @@ impl AveragedPerceptron {
     /// Notes an update by row `row`, before which `before` examples were presented.
     fn note(&mut self, block: &Block<'_>, row: usize, before: u64) {
         let sign = if block.is_positive(row) { 1.0 } else { -1.0 };
-        let amount = sign * self.perceptron.step() * before as f64;
+        let amount = sign * block.step(row, self.perceptron.step()) * before as f64;
         let (early, scratch) = (&mut self.early, &mut self.scratch);
         // The weights stay so far within the range of f64 that no such sum can leave it.
         let _ = early.add(block, row, (amount, 1.0), scratch);

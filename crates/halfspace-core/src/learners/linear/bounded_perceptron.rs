@@ -81,6 +81,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: true,
         names: None,
+        parts: false,
     },
     reading: "unsigned",
     presentation: Presentation::Labelled,

@@ -201,6 +201,7 @@ mod tests {
             n,
             real: false,
             active_max: None,
+            parts: None,
             random: &mut Seed(3).generator(Purpose::Learner),
         })
     }

@@ -155,6 +155,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: true,
         names: OF_NAMES,
+        parts: true,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,
@@ -182,7 +183,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 /// The state of a perceptron, which the pocket algorithm uses too.
 ///
 /// If the first weights are whole multiples of `eta`, the perceptron learns with rate 1 and counts its weights in
-/// units of `eta`. The rate then influences no decision and causes no rounding.
+/// units of `eta`. The rate then influences no decision and causes no rounding. If examples have weights that are not
+/// whole, the unit is a part of `eta` of which all steps are multiples.
 pub struct Perceptron {
     weights: LinearWeights,
     /// The unit of the weights in answers.
@@ -207,6 +209,8 @@ struct Course {
     /// Real weights times this number stay finite.
     spare: f64,
     thickness: Option<Unit>,
+    /// The equal parts of a step of which all steps are multiples.
+    parts: u32,
 }
 
 impl Perceptron {
@@ -236,6 +240,7 @@ impl Perceptron {
             order,
             spare,
             thickness: thickness(parameters),
+            parts: setup.parts.unwrap_or(1),
         };
         Ok(Self::begin(reading, first, course))
     }
@@ -246,14 +251,15 @@ impl Perceptron {
         (first, bias): (Vec<f64>, Option<f64>),
         course: Course,
     ) -> Self {
-        let eta = course.eta;
+        let (eta, parts) = (course.eta, f64::from(course.parts));
         let all = || first.iter().chain(&bias);
         let is_whole = |&weight: &f64| {
             weight as i64 as f64 == weight && weight.abs() <= INTEGER_WEIGHT_MAX as f64
         };
-        let integral = reading.filter(|_| eta.fract() == 0.0 && all().all(is_whole));
+        let is_integral = || course.parts == 1 && eta.fract() == 0.0 && all().all(is_whole);
+        let integral = reading.filter(|_| is_integral());
         // Whole first weights with a whole rate are exact without a unit.
-        let unit = integral.map_or_else(|| Unit::new(eta), |_| Some(Unit::ONE));
+        let unit = integral.map_or_else(|| Unit::new(eta / parts), |_| Some(Unit::ONE));
         let counts = unit.and_then(|unit| unit.counts(all()));
         let real = |weights, bias| LinearWeights::Real(RealWeights::new(reading, weights, bias));
         let (weights, unit) = match (counts.zip(unit), reading) {
@@ -270,7 +276,7 @@ impl Perceptron {
             }
         };
         let step = match (integral, unit) {
-            (None, Some(_)) => 1.0,
+            (None, Some(_)) => parts,
             _ => eta,
         };
         let unit = unit.unwrap_or(Unit::ONE);
@@ -456,6 +462,7 @@ impl OnlineRule for Perceptron {
         }
         self.updates_left -= 1;
         let (step, factor) = self.amount();
+        let step = block.step(row, step);
         let amount = if block.is_positive(row) { step } else { -step };
         if self
             .weights
@@ -479,7 +486,7 @@ impl OnlineRule for Perceptron {
         let amount = self.amount();
         let learnt = match most {
             0 => None,
-            _ if self.band.is_some() => None,
+            _ if self.band.is_some() || block.steps.is_some() => None,
             most => self.weights.learn(block, rows.clone(), amount, most),
         };
         match learnt {

@@ -86,6 +86,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: true,
         names: None,
+        parts: true,
     },
     reading: "signed or unsigned",
     presentation: Presentation::Labelled,
@@ -147,6 +148,8 @@ struct Perspectron {
     margin: f64,
     excess: f64,
     starts_at_zero: bool,
+    /// Whether examples have weights, with which none is fresh when it is shown again.
+    is_weighted: bool,
 }
 
 impl Perspectron {
@@ -162,6 +165,7 @@ impl Perspectron {
             margin: parameters.number("margin"),
             excess: parameters.number("excess"),
             starts_at_zero: true,
+            is_weighted: setup.parts.is_some(),
         })
     }
 
@@ -170,7 +174,7 @@ impl Perspectron {
         let sign = |is_positive: bool| if is_positive { 1.0 } else { -1.0 };
         let pull = sign(block.is_positive(row)) - (1.0 - 2.0 * self.noise) * sign(score >= 0.0);
         let norm = norm_squared(&self.weights, block, row).sqrt();
-        let step = self.margin * self.margin * self.excess / 2.0;
+        let step = block.step(row, self.margin * self.margin * self.excess / 2.0);
         let amount = step * pull / (score.abs() + self.margin * norm);
         // An example of norm 0 has a score of 0 and changes nothing.
         norm == 0.0
@@ -230,6 +234,9 @@ impl Rule for Perspectron {
     }
 
     fn why_no_bound(&self) -> &'static str {
+        if self.is_weighted {
+            return "the bound needs fresh examples, and weights show examples again";
+        }
         "the bound needs fresh examples, and the run made more than one pass"
     }
 
@@ -240,7 +247,7 @@ impl Rule for Perspectron {
         _: Reason,
         _: &Run,
     ) -> Result<Option<Bound>, Interrupt> {
-        if counts.passes > 1 {
+        if counts.passes > 1 || self.is_weighted {
             return Ok(None);
         }
         let most = self.mistakes_at_most(counts.examples as f64);

@@ -63,6 +63,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: true,
         names: OF_NAMES,
+        parts: true,
     },
     reading: "signed or unsigned",
     presentation: Presentation::LabelledSparse,

@@ -17,6 +17,18 @@ pub struct Block<'a> {
     pub reflected: u64,
     /// The class codes, if there are more than two classes. No row has a label of +1 or -1 then.
     pub codes: Option<BlockCodes>,
+    /// The steps that rules take from the rows. None if all of them are whole.
+    pub steps: Option<Steps<'a>>,
+}
+
+/// The steps that rules take from the rows of a block, as parts of a whole step: see
+/// [`Weights`](crate::learners::sample::weights::Weights).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps<'a> {
+    /// The number of parts from each row.
+    pub of_rows: &'a [u32],
+    /// The parts of a whole step.
+    pub parts: u32,
 }
 
 /// Features of a block.
@@ -218,6 +230,7 @@ impl<'a> Block<'a> {
             positives,
             reflected: 0,
             codes: None,
+            steps: None,
         }
     }
 
@@ -298,6 +311,23 @@ impl<'a> Block<'a> {
                 self.bits().copy_row(row, words);
                 RowBits::Packed(words)
             }
+        }
+    }
+
+    /// The step from row `row`, if a whole step is `whole`. Exact if `whole` is a multiple of the parts.
+    pub fn step(&self, row: usize, whole: f64) -> f64 {
+        self.steps.map_or(whole, |steps| {
+            whole * f64::from(steps.of_rows[row]) / f64::from(steps.parts)
+        })
+    }
+
+    /// What the rows of a mask count together, in parts of a whole row.
+    pub fn weight(&self, mask: u64) -> u64 {
+        match self.steps {
+            None => mask.count_ones().into(),
+            Some(steps) => bits::ones_of(mask)
+                .map(|row| u64::from(steps.of_rows[row]))
+                .sum(),
         }
     }
 

@@ -10,11 +10,12 @@ use crate::bits::{BLOCK_ROWS, BlockBuffer, SparseMatrix};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::sample::block::{Block, BlockFeatures, WholeBlocks, row_mask};
+use crate::learners::sample::block::{Block, BlockFeatures, Steps, WholeBlocks, row_mask};
 use crate::learners::sample::classes::BlockCodes;
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, ReadRows};
 use crate::learners::sample::packer::Packer;
+use crate::learners::sample::weights::{Shown, Weights};
 
 /// Swaps of a shuffle between two polls of the stop flag. They are rare, because an interrupted shuffle leaves no
 /// order to resume from.
@@ -89,7 +90,8 @@ pub trait Sample: Stream {
 pub struct SharedSample<'a> {
     data: &'a Data,
     presentation: Presentation,
-    order: Option<&'a [u32]>,
+    order: Option<&'a [Shown]>,
+    weights: Option<&'a Weights>,
     /// The position of the next example of the pass.
     next: usize,
     examples: usize,
@@ -121,7 +123,10 @@ impl SharedSample<'_> {
         let end = self.left().min(begin + size.rows());
         let rows = self.next + begin..self.next + end;
         let part = match self.order {
-            Some(order) => Presented::of_rows(self.data, self.presentation, order[rows].to_vec()),
+            Some(order) => Presented {
+                weights: self.weights.cloned(),
+                ..Presented::of_order(self.data, self.presentation, order[rows].to_vec())
+            },
             None => Presented {
                 examples: rows.end,
                 next: rows.start,
@@ -153,8 +158,9 @@ pub struct Presented<'a> {
     /// The whole sample, if it is in memory.
     data: Option<&'a Data>,
     presentation: Presentation,
-    /// The row number at each position of the pass. None for all rows in their own order.
-    order: Option<Vec<u32>>,
+    /// The row at each position of the pass. None for all rows in their own order.
+    order: Option<Vec<Shown>>,
+    weights: Option<Weights>,
     is_shuffled: bool,
     next: usize,
     /// The position of the last requested block.
@@ -163,6 +169,8 @@ pub struct Presented<'a> {
     gathered_max: usize,
     bits: BlockBuffer,
     values: Vec<f64>,
+    /// The steps of a block, if some are parts.
+    steps: Vec<u32>,
     sparse: SparseMatrix,
     packer: Packer,
 }
@@ -182,6 +190,7 @@ impl<'a> Presented<'a> {
             data: examples.in_memory(),
             presentation,
             order: None,
+            weights: None,
             is_shuffled: false,
             next: 0,
             mark: 0,
@@ -191,6 +200,7 @@ impl<'a> Presented<'a> {
             },
             bits: BlockBuffer::new(if stays_sparse { 0 } else { shape.n }),
             values: Vec::new(),
+            steps: Vec::new(),
             sparse: SparseMatrix::new(shape.n, shape.is_real),
             packer: Packer::new(if packs { shape.n } else { 0 }, shape.is_real),
         }
@@ -198,9 +208,27 @@ impl<'a> Presented<'a> {
 
     /// Shows these rows of `examples` in this order.
     pub fn of_rows(examples: &'a dyn Examples, presentation: Presentation, rows: Vec<u32>) -> Self {
+        let order = rows.into_iter().map(Shown::whole).collect();
+        Self::of_order(examples, presentation, order)
+    }
+
+    /// Shows these rows of `examples` in this order, each as often as its weight says.
+    pub fn weighted(
+        examples: &'a dyn Examples,
+        presentation: Presentation,
+        rows: impl Iterator<Item = u32>,
+        weights: Weights,
+    ) -> Self {
         Self {
-            examples: rows.len(),
-            order: Some(rows),
+            weights: Some(weights.clone()).filter(|weights| weights.parts() > 1),
+            ..Self::of_order(examples, presentation, weights.shown(rows))
+        }
+    }
+
+    fn of_order(examples: &'a dyn Examples, presentation: Presentation, order: Vec<Shown>) -> Self {
+        Self {
+            examples: order.len(),
+            order: Some(order),
             ..Self::new(examples, presentation)
         }
     }
@@ -245,19 +273,37 @@ impl<'a> Presented<'a> {
                 }
             }
         }
+        let steps = self.weights.as_ref().map(|weights| Steps {
+            of_rows: &self.steps,
+            parts: weights.parts(),
+        });
         let features = match (self.values.as_slice(), self.sparse.rows()) {
             ([], 0) => {
                 let block = present(&mut self.bits, self.presentation, positives);
-                return Ok(Block { codes, ..block });
+                return Ok(Block {
+                    codes,
+                    steps,
+                    ..block
+                });
             }
             ([], _) => BlockFeatures::Sparse(self.sparse.among(0..rows.len())),
             (values, _) => BlockFeatures::Real { n: self.n, values },
         };
         Ok(Block {
             codes,
+            steps,
             ..Block::of(features, positives)
         })
     }
+}
+
+/// Replaces `steps` by those of these examples, if some steps are parts.
+fn steps_of(weights: Option<&Weights>, shown: &[Shown], steps: &mut Vec<u32>) {
+    let Some(weights) = weights else {
+        return;
+    };
+    steps.clear();
+    steps.extend(shown.iter().map(|shown| weights.step(*shown)));
 }
 
 /// Shows the rows of a buffer, with negative rows reflected if the presentation asks for it.
@@ -295,9 +341,11 @@ impl Stream for Presented<'_> {
         if let Some(order) = &self.order {
             let count = left.min(self.gathered_max);
             let mut rows = [0; BLOCK_ROWS];
-            for (row, &ordered) in rows.iter_mut().zip(&order[first..first + count]) {
-                *row = ordered as usize;
+            let shown = &order[first..first + count];
+            for (row, shown) in rows.iter_mut().zip(shown) {
+                *row = shown.row() as usize;
             }
+            steps_of(self.weights.as_ref(), shown, &mut self.steps);
             self.next += count;
             return self.gather(&rows[..count]).map(Some);
         }
@@ -328,7 +376,7 @@ impl Stream for Presented<'_> {
 
     fn row(&self, place: u64) -> u64 {
         let order = self.order.as_ref();
-        order.map_or(place, |order| order[place as usize].into())
+        order.map_or(place, |order| order[place as usize].row().into())
     }
 
     fn is_in_order(&self) -> bool {
@@ -343,6 +391,7 @@ impl Stream for Presented<'_> {
                 data,
                 presentation: self.presentation,
                 order: self.order.as_deref(),
+                weights: self.weights.as_ref(),
                 next: self.next,
                 examples: self.examples,
             })
@@ -357,8 +406,8 @@ impl Stream for Presented<'_> {
         if let Some(order) = self.order.as_ref().filter(|_| self.is_shuffled) {
             // Two row numbers per 64-bit number.
             let pairs = order.chunks(2).map(|pair| {
-                let second = pair.get(1).copied().unwrap_or(0);
-                u64::from(pair[0]) | u64::from(second) << 32
+                let second = pair.get(1).map_or(0, |shown| shown.code());
+                u64::from(pair[0].code()) | u64::from(second) << 32
             });
             snapshot.numbers(pairs);
         }
@@ -372,8 +421,9 @@ impl Stream for Presented<'_> {
         if snapshot.number()? == 1 {
             let pairs = snapshot.numbers(self.examples.div_ceil(2))?.into_iter();
             let rows = pairs.flat_map(|pair| [pair as u32, (pair >> 32) as u32]);
-            let order: Vec<u32> = rows.take(self.examples).collect();
-            if order.iter().any(|&row| row as usize >= self.rows) {
+            let order = rows.take(self.examples).map(Shown::of_code);
+            let order: Vec<Shown> = order.collect();
+            if order.iter().any(|shown| shown.row() as usize >= self.rows) {
                 return Err(SnapshotError);
             }
             (self.order, self.is_shuffled) = (Some(order), true);
@@ -389,7 +439,7 @@ impl Sample for Presented<'_> {
         let examples = self.examples;
         let all = || {
             let examples = u32::try_from(examples).expect("a checked task: see `check::check`");
-            (0..examples).collect()
+            (0..examples).map(Shown::whole).collect()
         };
         let order = self.order.get_or_insert_with(all);
         for place in (1..examples).rev() {
@@ -410,7 +460,11 @@ impl Sample for Presented<'_> {
     fn example(&mut self, place: u64) -> Result<Block<'_>, Interrupt> {
         let row = match &self.order {
             None => place as usize,
-            Some(order) => order[place as usize] as usize,
+            Some(order) => {
+                let shown = order[place as usize];
+                steps_of(self.weights.as_ref(), &[shown], &mut self.steps);
+                shown.row() as usize
+            }
         };
         self.gather(&[row])
     }

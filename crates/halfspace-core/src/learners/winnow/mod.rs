@@ -87,6 +87,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         labelled: true,
         real: false,
         names: Some(&[("negated_literals", "false")]),
+        parts: false,
     },
     reading: "unsigned",
     presentation: Presentation::LabelledSparse,

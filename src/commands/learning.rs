@@ -94,6 +94,7 @@ async fn train(
     let mut query = Query::of(&command.input.parameters);
     query.add("holdout", command.holdout);
     query.add("stratify", command.stratify.then_some(true));
+    query.add("class_weight", command.class_weight.as_deref());
     query.add("seed", command.seed);
     let path = query.after(&format!("/v1/learners/{}/train", escaped(&command.learner)));
     let job = post_file(connection, &path, &command.input).await?;
@@ -184,6 +185,10 @@ async fn compare(
         ("folds", command.folds.map(Value::from)),
         ("holdout", command.holdout.map(Value::from)),
         ("stratify", command.stratify.then_some(Value::Bool(true))),
+        (
+            "class_weight",
+            command.class_weight.clone().map(Value::from),
+        ),
         ("seed", command.seed.map(Value::from)),
     ] {
         if let Some(value) = value {

@@ -43,6 +43,9 @@ pub struct TrainCommand {
     /// Gives each class its share of the held-out examples.
     #[arg(long, requires = "holdout")]
     pub stratify: bool,
+    /// Weights of the classes: balanced, or class:weight with commas between them.
+    #[arg(long, value_name = "WEIGHTS")]
+    pub class_weight: Option<String>,
     /// Seed of every random choice.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -84,6 +87,9 @@ pub struct CompareCommand {
     /// Gives each class its share of every part.
     #[arg(long)]
     pub stratify: bool,
+    /// Weights of the classes: balanced, or class:weight with commas between them.
+    #[arg(long, value_name = "WEIGHTS")]
+    pub class_weight: Option<String>,
     /// Seed of every random choice.
     #[arg(long)]
     pub seed: Option<u64>,

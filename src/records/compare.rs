@@ -12,6 +12,7 @@ use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::outcome::Training;
 use halfspace_formats::json;
 
+use super::class_weight::StatedWeights;
 use super::grid::{best, bytes};
 use super::id::{JobId, ModelId};
 use super::intervals::{ErrorInterval, ErrorIntervals, Simultaneous};
@@ -54,6 +55,9 @@ pub struct CompareSpec {
     /// How more than two classes are learnt, by all learners that can. `one-vs-rest` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
+    /// The weights of the classes in every training, as in a training. Each example judges once, whatever its weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_weight: Option<StatedWeights>,
     /// Stopping conditions of every training. Missing conditions take the defaults of each learner.
     #[serde(default, deserialize_with = "json::object")]
     #[schema(required = false)]
@@ -137,6 +141,7 @@ impl CompareSpec {
             learner: learner.clone(),
             stop: self.stop.clone(),
             multiclass: self.multiclass,
+            class_weight: self.class_weight.clone(),
             ..TrainSpec::of_defaults(&learner.name)
         }
     }

@@ -30,7 +30,8 @@ const FIELDS_MAX: usize = 32;
 const MAX_SECONDS: &str = "stop.max_seconds";
 
 /// The fields of a training that a grid may replace.
-const FIELDS: &str = "`seed`, `holdout`, `stratify`, `minimum_count`, `discard`, `multiclass`, `learner.name`, or \
+const FIELDS: &str = "`seed`, `holdout`, `stratify`, `minimum_count`, `discard`, `multiclass`, \
+                      `class_weight`, `learner.name`, or \
                       below `learner.params` or `stop`";
 
 /// Trains over the product of lists of values. Each training is a part of the job.
@@ -43,7 +44,7 @@ pub struct GridSpec {
     #[serde(deserialize_with = "json::object")]
     pub train: TrainSpec,
     /// Lists of values for fields of the training. The fields are `seed`, `holdout`, `stratify`, `minimum_count`,
-    /// `discard`, `multiclass`, `learner.name`, and dotted names below `learner.params` and `stop`.
+    /// `discard`, `multiclass`, `class_weight`, `learner.name`, and dotted names below `learner.params` and `stop`.
     #[serde(deserialize_with = "written::over")]
     #[schema(value_type = Object, example = json!({"seed": [1, 2, 3], "learner.params.eta": [1, 2]}))]
     pub over: BTreeMap<String, Vec<Value>>,
@@ -235,7 +236,13 @@ fn replace(cell: &mut GridCell, field: &str, value: &Value) -> Result<(), String
     }
     let is_known = matches!(
         field,
-        "holdout" | "stratify" | "minimum_count" | "discard" | "multiclass" | "learner.name"
+        "holdout"
+            | "stratify"
+            | "minimum_count"
+            | "discard"
+            | "multiclass"
+            | "class_weight"
+            | "learner.name"
     ) || ["learner.params.", "stop."].iter().any(|above| {
         field
             .strip_prefix(above)

@@ -8,6 +8,7 @@
 pub mod api_key;
 pub mod bounded_json;
 pub mod callback;
+pub mod class_weight;
 pub mod compare;
 pub mod dataset;
 pub mod evaluation;

@@ -15,6 +15,7 @@ use halfspace_core::learners::engine::stopping::StopRule;
 
 use halfspace_formats::{Classes, FirstIndex, TableEncoding, Vocabulary, json};
 
+use super::class_weight::StatedWeights;
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 use super::lineage::Lineage;
@@ -70,6 +71,14 @@ pub struct TrainSpec {
     /// class loses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiclass: Option<Multiclass>,
+    /// The weights of the classes: `balanced`, or a number from 0.001 to 1000 by the name of a class. Classes that are
+    /// not named have the weight 1. An example of weight w is shown w times in a row, the last time in part, and a
+    /// weight of its own multiplies that of its class. `balanced` gives an example of a class with c of m examples in k
+    /// classes the weight m / (k c). Every learner takes whole weights. Those whose `data` in the catalogue has
+    /// `fractional-weights` also take others, in multiples of 0.001. Held-out examples count once. The result has no
+    /// confidence, no receipt and no `best`, certificates of held-out examples only, and a bound with whole weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_weight: Option<StatedWeights>,
     /// The classes in their order, of which each label names one; in a query, a list with commas. When absent, the
     /// labels of the data are the classes. With `open` each of three classes or more joins when the run reads its
     /// first example, as in a session that does not know the classes.
@@ -94,6 +103,7 @@ impl TrainSpec {
             minimum_count: None,
             discard: None,
             multiclass: None,
+            class_weight: None,
             classes: None,
             warm_start: None,
             stop: StopSpec::default(),

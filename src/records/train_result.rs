@@ -1,5 +1,6 @@
 //! The document of the result of a training.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use halfspace_core::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, 
 use halfspace_core::learners::engine::run::Counts;
 use halfspace_formats::TableEncoding;
 
+use super::class_weight::by_name;
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 use super::names::Names;
@@ -50,6 +52,11 @@ pub struct TrainResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(ignore)]
     pub table: Option<Arc<TableEncoding>>,
+    /// The weights of the classes, by their names, if the request stated some. `balanced` weights follow from the
+    /// examples that the learner was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub class_weight: Option<BTreeMap<String, f64>>,
     /// The bound of a theorem and whether the run respects it.
     pub bound: Option<BoundDocument>,
     /// The reason why there is no bound.
@@ -215,6 +222,10 @@ impl TrainResult {
             training: outcome.training,
             holdout: outcome.holdout,
             table: None,
+            class_weight: outcome
+                .class_weights
+                .as_ref()
+                .map(|all| by_name(all, names.classes.as_ref())),
             bound: outcome.bound.as_ref().map(BoundDocument::from),
             bound_detail: outcome.no_bound.map(str::to_owned),
             members: members(outcome, names),

@@ -88,4 +88,5 @@ mod uploads;
 mod vocabularies;
 mod warm_start;
 mod warm_start_names;
+mod weights;
 mod winnow;

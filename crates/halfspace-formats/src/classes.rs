@@ -179,7 +179,7 @@ impl Classes {
     /// # Errors
     /// A label that is none of these classes.
     pub fn one_of(&self, label: &str) -> Result<Self, String> {
-        let code = self.read(label.as_bytes()).map_err(|fault| fault.detail)?;
+        let code = self.code(label)?;
         let names: Vec<Option<&str>> = self.each().collect();
         let negative = match names.as_slice() {
             [one, other] => [other, one][code as usize].map(str::to_owned),
@@ -255,6 +255,14 @@ impl Classes {
     fn names_a_number(&self) -> bool {
         let mut names = self.each().flatten();
         names.any(|name| matches!(canonical(name.as_bytes()).1, Cell::Number(_)))
+    }
+
+    /// The code of the class that a label names.
+    ///
+    /// # Errors
+    /// A label that the classes do not have.
+    pub fn code(&self, label: &str) -> Result<u32, String> {
+        self.read(label.as_bytes()).map_err(|fault| fault.detail)
     }
 
     /// Reads a label by its name, and returns the code of its class.

@@ -37,7 +37,8 @@ pub struct Learner {
     learns: &'static str,
     /// Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean
     /// features; `real` means that the learner also accepts real-valued features, and `names` that features may have
-    /// names, which may be new in any example.
+    /// names, which may be new in any example. Every learner accepts whole weights of examples; `fractional-weights`
+    /// means that weights need not be whole.
     data: Vec<&'static str>,
     /// Numbers that the two bits stand for: -1 and +1 if `signed`, 0 and 1 if `unsigned`.
     reading: &'static str,
@@ -150,6 +151,7 @@ impl Learner {
             (entry.data.labelled, "labelled"),
             (entry.data.real, "real"),
             (entry.data.names.is_some(), "names"),
+            (entry.data.parts, "fractional-weights"),
         ];
         Self {
             name: entry.name,

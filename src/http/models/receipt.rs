@@ -70,8 +70,8 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
     if model.summary.job.is_none() {
         return "the model comes from a file or a session".to_owned();
     }
-    "names were left out (minimum_count or discard), the client set the first hypothesis, the stream had neither count \
-     nor max_examples, a fold was held out, a limit of the learner ended the run, or the lists of mistaken examples of \
-     all classes have more than 65,536 entries"
+    "the examples had weights, names were left out (minimum_count or discard), the client set the first hypothesis, \
+     the stream had neither count nor max_examples, a fold was held out, a limit of the learner ended the run, or the \
+     lists of mistaken examples of all classes have more than 65,536 entries"
         .to_owned()
 }

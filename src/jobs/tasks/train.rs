@@ -355,6 +355,15 @@ impl Train {
         if let Some(FoldSpec { index, folds }) = among.and_then(|among| among.fold) {
             task.holdout = Some(HeldOut::Fold { index, folds });
         }
+        task.weighing.classes = match &spec.class_weight {
+            None => None,
+            Some(stated) => Some(stated.of(described.names.classes.as_ref()).map_err(
+                |detail| {
+                    let field = "class_weight";
+                    ResolveError::Field { field, detail }
+                },
+            )?),
+        };
         let is_drawn_now = described.generated.is_some() && described.is_seed_drawn;
         let data_seed = described.data_seed(seed.0);
         let has_initial = task.has_initial();

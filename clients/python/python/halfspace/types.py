@@ -484,6 +484,8 @@ class CommitteeMember(Struct, kw_only=True, omit_defaults=True):
 class CompareRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains several learners on the same splits of the data, and the best of them on all of the data."""
 
+    class_weight: StatedWeights | None = None
+
     data: Data
 
     folds: int | None = None
@@ -1587,7 +1589,7 @@ class GridRequest(Struct, kw_only=True, omit_defaults=True):
 
     over: dict[str, Any]
     """Lists of values for fields of the training. The fields are `seed`, `holdout`, `stratify`, `minimum_count`,
-    `discard`, `multiclass`, `learner.name`, and dotted names below `learner.params` and `stop`.
+    `discard`, `multiclass`, `class_weight`, `learner.name`, and dotted names below `learner.params` and `stop`.
     """
 
     train: TrainRequest
@@ -2178,7 +2180,8 @@ class Learner(Struct, kw_only=True, omit_defaults=True):
     data: list[str]
     """Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean features;
     `real` means that the learner also accepts real-valued features, and `names` that features may have names, which
-    may be new in any example.
+    may be new in any example. Every learner accepts whole weights of examples; `fractional-weights` means that
+    weights need not be whole.
     """
 
     default_stop: DefaultStop
@@ -4750,6 +4753,8 @@ class TracePoint(Struct, kw_only=True, omit_defaults=True):
 class TrainRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains a learner on data."""
 
+    class_weight: StatedWeights | None = None
+
     classes: StatedClasses | None = None
 
     data: Data
@@ -4804,6 +4809,11 @@ class TrainResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", ta
 
     bound_detail: str | None = None
     """The reason why there is no bound."""
+
+    class_weight: dict[str, float] | None = None
+    """The weights of the classes, by their names, if the request stated some. `balanced` weights follow from the
+    examples that the learner was shown.
+    """
 
     examples: int
     """Examples read, tested or consumed in a batch."""
@@ -5233,6 +5243,8 @@ SessionEncoding: TypeAlias = str | dict[str, Any]
 SessionId: TypeAlias = str
 
 StatedClasses: TypeAlias = list[str] | str
+
+StatedWeights: TypeAlias = str | dict[str, float]
 
 Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """The status of a job."""

@@ -119,8 +119,8 @@ fn check_weights(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if !weighing.is_whole() && !task.entry.data.parts {
         let name = task.entry.name;
         return wrong(format!(
-            "{name} learns with whole weights only, such as 1 and 2; these are not whole. Learners whose entry in the \
-             catalogue says weights=any take them"
+            "{name} learns with whole weights only, such as 1 and 2; these are not whole. Learners whose data in the \
+             catalogue have fractional-weights take them"
         ));
     }
     check_numbered(input)

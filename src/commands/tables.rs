@@ -69,6 +69,13 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// The weights of classes, in one line.
+fn weights(of: &Value) -> String {
+    let each = of.as_object().into_iter().flatten();
+    let each = each.map(|(class, weight)| format!("{}: {weight}", on_one_line(class)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// A share as a percentage.
 fn percent(share: &Value) -> String {
     share
@@ -136,6 +143,7 @@ pub fn training(job: &Value) -> String {
         ("mistakes", format!("{}{bound}", result["mistakes"])),
         ("training errors", counted(&result["training"])),
         ("held-out errors", counted(&result["holdout"])),
+        ("class weights", weights(&result["class_weight"])),
         ("confidence", plain(&ended["confidence"])),
         ("target found", plain(&result["target"]["recovered"])),
         ("hypothesis", hypothesis(&result["hypothesis"])),

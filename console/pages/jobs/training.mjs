@@ -52,6 +52,7 @@ function Outcome({ result }) {
       ["Hypothesis", result.hypothesis_is === "best" ? "the best of the run" : "the last of the run"],
       ["Best at the end of a pass", best && `${errorsOf(best)}, pass ${number(best.pass)}`],
       ["Hidden target", target && (target.recovered ? "recovered" : `${number(target.distance)} coordinates differ`)],
+      ["Weights of classes", result.class_weight && Object.entries(result.class_weight).map(([name, weight]) => `${name}: ${number(weight)}`).join(", ")],
       ["Confidence", typeof termination.confidence === "number" && confidence(termination.confidence)],
       ["Run length", typeof termination.run_length === "number" && `${number(termination.run_length)}${typeof termination.threshold === "number" ? ` of ${number(termination.threshold)}` : ""}`],
     ]} />

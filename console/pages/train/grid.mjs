@@ -13,7 +13,7 @@ import { SchemaForm, fieldsOf, queryOf, textsIn } from "../../view/schema_form.m
 const PREFIX = "over.";
 
 /** Fields of a training that a grid varies for every learner. */
-const COMMON = { seed: "Seeds", holdout: "Hold-outs", minimum_count: "Examples per name", discard: "Names to drop", multiclass: "More than two classes", "learner.name": "Learners", "stop.max_passes": "Limits of passes", "stop.max_mistakes": "Limits of mistakes",
+const COMMON = { seed: "Seeds", holdout: "Hold-outs", minimum_count: "Examples per name", discard: "Names to drop", multiclass: "More than two classes", class_weight: "Weights of classes", "learner.name": "Learners", "stop.max_passes": "Limits of passes", "stop.max_mistakes": "Limits of mistakes",
   "stop.max_examples": "Limits of examples read" };
 
 /**

@@ -20,7 +20,7 @@ from .errors import HalfspaceError, JobFailed, Problem
 from .operations import AsyncOperations, Operations
 from .process import LocalService, PerProcess
 from .requests import (
-    TIMEOUT, Call, Content, Exchange, authorization, base_address, check_version, segment, unreachable
+    TIMEOUT, Call, Content, Exchange, authorization, base_address, check_version, segment, text_of, unreachable
 )
 from .resources import AsyncSession, Comparison, Dataset, Job, Model, Session
 
@@ -63,6 +63,11 @@ def comparing(dataset: str, learners: Sequence[str | dict[str, Any]] | None, par
     if learners is not None:
         request["learners"] = [{"name": one} if isinstance(one, str) else one for one in learners]
     return Call("POST", "/v1/jobs", body={"compare": request}, creates=True)
+
+
+def weighed(weights: str | dict[Any, float] | None) -> str | None:
+    """The weights of classes as text, in which their names may be numbers or flags."""
+    return None if weights is None else text_of(weights)
 
 
 def table_options(params: dict[str, Any]) -> dict[str, Any]:
@@ -138,6 +143,7 @@ class Client(Operations):
         learner: str,
         holdout: float | None = None,
         stratify: bool | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         seed: int | None = None,
         trace: bool = True,
         name: str | None = None,
@@ -146,10 +152,12 @@ class Client(Operations):
     ) -> Job[types.TrainResult]:
         """Trains a learner and waits for the end.
 
-        `X` and `y` are arrays, frames, lists, a file or a `Dataset`: see `halfspace.data`. `params` are the parameters of the
-        learner, of the table and of the stopping conditions, and `feature_names` of a sparse matrix.
+        `X` and `y` are arrays, frames, lists, a file or a `Dataset`: see `halfspace.data`. `class_weight` is `"balanced"` or
+        maps classes to weights, such as `{"spam": 2.5}`. `params` are the parameters of the learner, of the table and of
+        the stopping conditions, and `feature_names` of a sparse matrix.
         """
-        call = training(X, y, learner, params, holdout=holdout, stratify=stratify, seed=seed, trace=trace, name=name)
+        members = {"holdout": holdout, "stratify": stratify, "class_weight": weighed(class_weight), "seed": seed, "trace": trace}
+        call = training(X, y, learner, params, name=name, **members)
         job: Job[types.TrainResult] = Job(self, self._send(call, types.Job))
         return job.wait(progress)
 
@@ -164,12 +172,15 @@ class Client(Operations):
         stratify: bool | None = None,
         seed: int | None = None,
         multiclass: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         progress: bool = True,
         **params: Any,
     ) -> Comparison:
-        """Trains several learners on the same splits, and the best of them on all examples."""
+        """Trains several learners on the same splits, and the best of them on all examples. `class_weight` is as for
+        `train`."""
         dataset = X if isinstance(X, Dataset) else self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify, seed=seed, multiclass=multiclass)
+        members = {"folds": folds, "holdout": holdout, "stratify": stratify, "seed": seed, "multiclass": multiclass}
+        call = comparing(dataset.id, learners, params, class_weight=weighed(class_weight), **members)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
@@ -261,13 +272,15 @@ class AsyncClient(AsyncOperations):
         learner: str,
         holdout: float | None = None,
         stratify: bool | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         seed: int | None = None,
         trace: bool = True,
         name: str | None = None,
         **params: Any,
     ) -> types.Job:
         """Trains a learner and waits for the end. See `Client.train`."""
-        return await self._ended(training(X, y, learner, params, holdout=holdout, stratify=stratify, seed=seed, trace=trace, name=name))
+        members = {"holdout": holdout, "stratify": stratify, "class_weight": weighed(class_weight), "seed": seed, "trace": trace}
+        return await self._ended(training(X, y, learner, params, name=name, **members))
 
     async def compare(
         self,
@@ -280,11 +293,13 @@ class AsyncClient(AsyncOperations):
         stratify: bool | None = None,
         seed: int | None = None,
         multiclass: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         **params: Any,
     ) -> types.Job:
         """Compares learners and waits for the end. See `Client.compare`."""
         dataset = await self.dataset(X, y, **table_options(params))
-        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, stratify=stratify, seed=seed, multiclass=multiclass)
+        members = {"folds": folds, "holdout": holdout, "stratify": stratify, "seed": seed, "multiclass": multiclass}
+        call = comparing(dataset.id, learners, params, class_weight=weighed(class_weight), **members)
         return await self._ended(call)
 
     async def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> types.Dataset:

@@ -62,17 +62,7 @@ pub(crate) fn report(
         }
     }
     let mut stream = source.stream(HoldoutPart::Shown);
-    let (members, bound) = match source.pruned {
-        Some(_) => {
-            let members = train_loop.rule.members(None, &counts, reason, run)?;
-            (members, Err(NO_BOUND))
-        }
-        None if task.weights.as_ref().is_some_and(Weights::has_parts) => {
-            let members = train_loop.rule.members(None, &counts, reason, run)?;
-            (members, Err(NO_BOUND_OF_PARTS))
-        }
-        None => bounded(task, train_loop, &mut *stream, reason)?,
-    };
+    let (members, bound) = bounded(task, train_loop, source, &mut *stream, reason)?;
     let training = counted.as_ref().map(|counted| counted.training);
     let mut notes = Vec::new();
     let shown = stream.examples();
@@ -119,10 +109,20 @@ type Bounded = (Vec<MemberOutcome>, Result<Bound, &'static str>);
 fn bounded(
     task: &Task,
     train_loop: &TrainLoop<'_>,
+    source: &RunExamples<'_>,
     stream: &mut dyn Stream,
     reason: Reason,
 ) -> Result<Bounded, Interrupt> {
     let (rule, run, counts) = (&train_loop.rule, train_loop.run, train_loop.course.counts);
+    let has_parts = task.weights.as_ref().is_some_and(Weights::has_parts);
+    let none = match has_parts {
+        _ if source.pruned.is_some() => Some(NO_BOUND),
+        true => Some(NO_BOUND_OF_PARTS),
+        false => None,
+    };
+    if let Some(why) = none {
+        return Ok((rule.members(None, &counts, reason, run)?, Err(why)));
+    }
     let members = rule.members(Some(&mut *stream), &counts, reason, run)?;
     let bound = match rule.bound(stream, &counts, reason, run) {
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {

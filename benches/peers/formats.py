@@ -168,6 +168,44 @@ def libsvm(table, ours, folder, random):
             table.compare(work, "rate to keep", 1, lambda: 1 / UPLOAD_MEGABYTES_PER_SECOND, mine, "MB")
 
 
+def columns(table, ours, folder, random):
+    """Uploads of tables until durable, raw cells included, beside pandas, which only reads them."""
+    works = ("Parquet, 30 columns, until durable", "CSV of reals, until durable")
+    if not any(map(table.has, works)):
+        return
+    rows, cell_bytes = 1_000_000, 8
+    words = np.array(["north", "east", "south", "west", "unknown"])
+    frame = pandas.DataFrame({
+        **{f"real{j}": random.standard_normal(rows) for j in range(10)},
+        **{f"whole{j}": random.integers(0, 1_000, rows) for j in range(10)},
+        **{f"flag{j}": random.integers(0, 2, rows).astype(bool) for j in range(4)},
+        **{f"word{j}": words[random.integers(0, 5, rows)] for j in range(5)},
+        "y": random.integers(0, 2, rows),
+    })
+    file, decoded = folder / "columns.parquet", frame.size * cell_bytes / 1e6
+    frame.to_parquet(file)
+    size = file.stat().st_size / 1e6
+    media_type, query = "application/vnd.apache.parquet", "?labels=y&numbers=real"
+
+    def dummies():
+        begin = time.perf_counter()
+        pandas.get_dummies(pandas.read_parquet(file))
+        return (time.perf_counter() - begin) / decoded
+
+    reals = folder / "reals.csv"
+    head = ",".join([*(f"x{column}" for column in range(30)), "label"]) + "\n"
+    values = random.standard_normal((100_000, 30))
+    np.savetxt(reals, np.column_stack([values, random.integers(0, 2, 100_000)]), [*["%.6f"] * 30, "%d"], ",", header=head[:-1],
+               comments="")
+    with serving_ours(folder) as address:
+        mine = uploads(address, media_type, file.read_bytes(), 1, query)
+        peer = "read_parquet, get_dummies"
+        table.compare(works[0], peer, 1, dummies, lambda: mine() * size / decoded, "MB")
+        table.compare(works[0], "200 MB/s", 1, lambda: 1 / 200, lambda: mine() * size / decoded, "MB")
+        mine = uploads(address, "text/csv", reals.read_bytes(), 1, "?labels=label&numbers=real")
+        table.compare(works[1], "pandas", 1, timed(pandas.read_csv, reals, clock=time.perf_counter), mine, "MB")
+
+
 def texts(table, ours, folder, random):
     """Texts of docstrings to their words and pairs of words, and the same names in lines of Vowpal Wabbit."""
     found = sorted({inspect.getdoc(value) or "" for module in list(sys.modules.values()) for value in vars(module).values()})
@@ -189,7 +227,7 @@ def texts(table, ours, folder, random):
     table.compare("Lines of Vowpal Wabbit", "200 MB/s", 1, lambda: 1 / 200, ours.seconds("parse", file), "MB")
 
 
-def uploads(address, media_type, piece, times):
+def uploads(address, media_type, piece, times, query=""):
     """Seconds per megabyte of a body that repeats a piece, until the answer. The dataset is deleted afterwards."""
     length = len(piece) * times
 
@@ -197,7 +235,7 @@ def uploads(address, media_type, piece, times):
         connection = http.client.HTTPConnection(address)
         headers = {"content-type": media_type, "content-length": str(length)}
         begin = time.perf_counter()
-        connection.request("POST", "/v1/datasets", itertools.repeat(piece, times), headers)
+        connection.request("POST", f"/v1/datasets{query}", itertools.repeat(piece, times), headers)
         answer = connection.getresponse()
         document = json.load(answer)
         spent = time.perf_counter() - begin
@@ -215,7 +253,7 @@ def main():
     # The folder is on the disk of this project, because the system's own may be in memory.
     with tempfile.TemporaryDirectory(dir=TARGET) as folder:
         table = Table("formats: one thread, processor time, medians of alternating pairs")
-        for area in (bits, reals, tensors, stored, libsvm, texts):
+        for area in (bits, reals, tensors, stored, libsvm, columns, texts):
             area(table, ours, Path(folder), np.random.default_rng(1))
     return table.missed
 

@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from . import types
-from .data import labelled
+from .data import cell, labelled
 from .errors import HalfspaceError, JobFailed, Problem
 from .operations import AsyncOperations, Operations
 from .process import LocalService, PerProcess
@@ -66,8 +66,8 @@ def comparing(dataset: str, learners: Sequence[str | dict[str, Any]] | None, par
 
 
 def weighed(weights: str | dict[Any, float] | None) -> str | None:
-    """The weights of classes as text, in which their names may be numbers or flags."""
-    return None if weights is None else text_of(weights)
+    """The weights of classes as text. Their names are written as labels are."""
+    return text_of({cell(name): weight for name, weight in weights.items()}) if isinstance(weights, dict) else weights
 
 
 def table_options(params: dict[str, Any]) -> dict[str, Any]:

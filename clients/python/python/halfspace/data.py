@@ -40,6 +40,9 @@ MEDIA_TYPES = {
 LABEL = "label"
 """The name of the label column of a table that the client writes."""
 
+WEIGHT = "weight"
+"""The name of its column of weights."""
+
 
 SPARSE_PART = 1 << 16
 """Entries of a sparse matrix that are written at once. A number of Python takes ten times the bytes of a cell."""
@@ -58,7 +61,8 @@ def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, *
 
     `X` is a path, an array, a sparse matrix, a pandas or polars frame, or rows in a list, a series or an array of
     objects. Without `y`, a frame or a file may hold the labels in a column. A `Dataset` is sent by its id. `options`
-    are the parameters of tables, such as `labels="class"`.
+    are the parameters of tables, such as `labels="class"`. `weights` names the column with the weights of the examples,
+    or holds one number per example of a table.
 
     Features have names if `feature_names` names the columns of a sparse matrix, or if rows are sets or maps of names,
     such as `{"length": 3.5, "w=the": 1}`. With `vocabulary="open"` rows may also be lists of names. Only active
@@ -69,7 +73,10 @@ def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, *
     Raises `DataError` for data that no learner accepts.
     """
     X = listed(X)
+    given = None if isinstance(options.get("weights"), str) else options.pop("weights", None)
     query = {name: text_of(value) for name, value in options.items() if value is not None}
+    if given is not None and (hasattr(X, "as_data") or isinstance(X, (str, os.PathLike)) or is_sparse(X) or is_named(X, "vocabulary" in query)):
+        raise DataError("one weight per example goes with the columns of a table; other data hold their weights")
     if hasattr(X, "as_data"):
         if y is not None:
             raise DataError("a dataset holds the labels; leave y out")
@@ -98,6 +105,11 @@ def content(X: Any, y: Any = None, feature_names: Sequence[str] | None = None, *
             raise DataError(f"a feature has the name {LABEL}; rename the column, or leave y out and give labels={LABEL!r}")
         names, columns = [*names, LABEL], [*columns, labels(y, count)]
         query = {"labels": LABEL, **query}
+    if given is not None:
+        if WEIGHT in names:
+            raise DataError(f"a column has the name {WEIGHT}; rename it, or give weights={WEIGHT!r}")
+        names, columns = [*names, WEIGHT], [*columns, numbers(given, count)]
+        query["weights"] = WEIGHT
     # Names may be numbers, which the service would read as an example.
     return Content(written(names, columns), "text/csv", {**query, "header": "true"})
 
@@ -375,6 +387,14 @@ def labels(y: Any, count: int) -> list[str]:
         if is_missing(value):
             raise DataError(f"the label of row {i} is missing")
     return written_cells(values, lambda i: f"the label of row {i}")
+
+
+def numbers(weights: Any, count: int) -> list[str]:
+    """The weights of examples as cells."""
+    values = weights.tolist() if hasattr(weights, "tolist") else list(weights)
+    if len(values) != count:
+        raise DataError(f"X has {count} examples, but weights has {len(values)} numbers; give one weight per example")
+    return written_cells(values, lambda i: f"the weight of row {i}")
 
 
 def written(names: list[str], columns: list[list[Any]]) -> bytes:

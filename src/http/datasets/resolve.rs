@@ -128,6 +128,7 @@ impl JobData {
             &data,
             Some(&classes),
             self.vocabulary(),
+            None,
         )));
         self.spec.names.classes = Some(classes);
         self.sample = Some(data.into());
@@ -208,7 +209,7 @@ impl JobData {
             Some(JobSample::Memory(data)) => {
                 let data = codes.of(Arc::unwrap_or_clone(data));
                 let (classes, names) = (reader.classes.as_ref(), self.vocabulary());
-                self.sha256 = Some(hex::encode(digest(&data, classes, names)));
+                self.sha256 = Some(hex::encode(digest(&data, classes, names, None)));
                 self.sample = Some(data.into());
             }
             stored => {

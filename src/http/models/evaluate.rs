@@ -211,7 +211,7 @@ impl PendingEvaluation {
             sha256: self.origin.is_declared_fresh.then(|| {
                 let sent = codes.of(parsed.data.clone());
                 let names = parsed.vocabulary.as_deref();
-                hex::encode(digest(&sent, own.classes.as_ref(), names))
+                hex::encode(digest(&sent, own.classes.as_ref(), names, None))
             }),
             ..self.origin.clone()
         };

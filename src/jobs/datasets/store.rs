@@ -261,7 +261,8 @@ impl Datasets {
         let written = tokio::task::spawn_blocking(move || {
             let vocabulary = names.vocabulary().map(AsRef::as_ref);
             let classes = names.classes.as_ref();
-            let written = halfspace_formats::write_blocks(&data, classes, vocabulary, &mut blob);
+            let written =
+                halfspace_formats::write_blocks(&data, classes, vocabulary, None, &mut blob);
             (blob, written)
         });
         let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;

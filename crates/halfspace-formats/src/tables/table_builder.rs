@@ -7,6 +7,7 @@
 mod bare_rows;
 mod raw_rows;
 mod typed_rows;
+mod weighted_rows;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::building::weight_column::WeightColumn;
 use crate::encoding::options::{Numbers, Scaling, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::numbers::{DecimalMark, NumberFault, parse_number};
@@ -44,6 +46,7 @@ pub(crate) struct TableBuilder<'o> {
     table: TableColumns,
     /// None if labels are ignored.
     labels: Option<LabelNames>,
+    weights: WeightColumn,
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
@@ -135,6 +138,7 @@ impl<'o> TableBuilder<'o> {
             options,
             preview,
             labels: LabelNames::new(options, like)?,
+            weights: WeightColumn::default(),
             table,
             rows: 0,
             rows_dropped: 0,
@@ -166,7 +170,7 @@ impl<'o> TableBuilder<'o> {
         let options = &self.options.table;
         let given = options.encoding.iter().flat_map(|given| &given.columns);
         let encoded = self.stage.encoded().iter().copied().zip(given);
-        let reads = |at| self.table.label == Some(at) || self.reads(at);
+        let reads = |at| self.table.is_beside(at) || self.reads(at);
         MissingRule::new(&self.table, options, encoded, reads)
     }
 
@@ -211,6 +215,9 @@ impl<'o> TableBuilder<'o> {
                 |(labels, [positive, negative])| labels.declare(positive, negative),
             )?;
             self.label_place = self.direct_place();
+            return Ok(());
+        }
+        if self.table.weights == Some(at) {
             return Ok(());
         }
         if let Some(preview) = self.preview {
@@ -307,6 +314,7 @@ impl<'o> TableBuilder<'o> {
                 read.map_err(|fault| placed((at, fault)))
             });
         let label = label.transpose()?;
+        self.read_weight(&cell).map_err(placed)?;
         if let Stage::Plain(plain) = &mut self.stage {
             let read = match given {
                 None => plain_row(plain, None, &cell, label, &place),
@@ -392,7 +400,7 @@ impl<'o> TableBuilder<'o> {
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
             Stage::Encoded(..) | Stage::Plain(_) if self.options.table.encoding.is_some() => {
-                self.table.label == Some(at) || self.encoded.binary_search(&at).is_ok()
+                self.table.is_beside(at) || self.encoded.binary_search(&at).is_ok()
             }
             _ => self.table.columns[at].ignored.is_none(),
         }
@@ -525,6 +533,7 @@ impl<'o> TableBuilder<'o> {
                 let (parsed, encoding) = encoder.finish(options, read)?;
                 let encoding = TableEncoding {
                     label,
+                    weights: table.described_weights().or(encoding.weights),
                     missing,
                     ..encoding
                 };
@@ -538,6 +547,7 @@ impl<'o> TableBuilder<'o> {
             encoding.need_feature_names()?;
             parsed.feature_names = Some(encoding.feature_names());
         }
+        parsed.weights = self.weights.finish()?;
         parsed.classes = encoding.label.as_ref().map(|label| label.classes.clone());
         if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
             parsed.table = Some(Arc::new(encoding));
@@ -573,6 +583,7 @@ fn finish_plain(
         }
         Some(given) => TableEncoding {
             label,
+            weights: table.described_weights().or_else(|| given.weights.clone()),
             missing,
             ..given.as_ref().clone()
         },

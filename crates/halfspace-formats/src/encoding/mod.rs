@@ -284,6 +284,26 @@ impl TableEncoding {
         }
     }
 
+    /// Keeps the column of weights of a given encoding, which this table left out or does not have.
+    pub(crate) fn leave_out(&mut self, weights: &WeightsColumn) {
+        self.ignored
+            .retain(|ignored| ignored.column != weights.column);
+        let taken: HashSet<u32> = self.indices().collect();
+        let free = (1..).find(|index| !taken.contains(index));
+        self.weights = Some(WeightsColumn {
+            index: free.unwrap_or_default(),
+            ..weights.clone()
+        });
+    }
+
+    /// The numbers of all columns but that of the weights. Dates have several entries.
+    fn indices(&self) -> impl Iterator<Item = u32> {
+        let ignored = self.ignored.iter().map(|column| column.index);
+        let label = self.label.iter().map(|label| label.index);
+        let columns = self.columns.iter().map(|column| column.index);
+        columns.chain(ignored).chain(label)
+    }
+
     /// Whether there is a column with this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.columns.iter().any(|column| column.name == name)
@@ -483,15 +503,8 @@ impl TableEncoding {
         {
             return Err("Two classes of the label read the same labels.".to_owned());
         }
-        let others = self.ignored.iter().map(|column| column.index);
-        let others = others.chain(self.label.as_ref().map(|label| label.index));
-        let others = others.chain(self.weights.as_ref().map(|weights| weights.index));
-        let all: HashSet<u32> = self
-            .columns
-            .iter()
-            .map(|column| column.index)
-            .chain(others)
-            .collect();
+        let weights = self.weights.iter().map(|weights| weights.index);
+        let all: HashSet<u32> = self.indices().chain(weights).collect();
         let beside = usize::from(self.label.is_some()) + usize::from(self.weights.is_some());
         let count = self.column_count() + self.ignored.len() + beside;
         let parts: HashSet<_> = self

@@ -15,7 +15,7 @@ use crate::stored::words::{WordReader, WordWriter};
 const WEIGHT_BYTES: u64 = size_of::<Weight>() as u64;
 
 /// The bytes of the unit for `rows` examples with its check, or `None` above 64 bits.
-pub(crate) fn stored_bytes(rows: usize) -> Option<u64> {
+pub fn stored_bytes(rows: usize) -> Option<u64> {
     Layout::names_bytes(WEIGHT_BYTES.checked_mul(rows as u64)?)
 }
 

@@ -5,6 +5,7 @@
 //! encoding at the end.
 
 mod bare_rows;
+mod declared_values;
 mod raw_rows;
 mod typed_rows;
 mod weighted_rows;
@@ -34,7 +35,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::building::weight_column::WeightColumn;
 use crate::encoding::options::{Numbers, Scaling, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::numbers::{DecimalMark, NumberFault, parse_number};
+use crate::numbers::{DecimalMark, NumberFault};
 use crate::options::{LabelsColumn, Options};
 use crate::stored::raw_cells::CellWriter;
 use crate::stored::spool::Spool;
@@ -194,40 +195,6 @@ impl<'o> TableBuilder<'o> {
     /// The label column, from 0.
     pub(crate) fn label(&self) -> Option<usize> {
         self.table.label
-    }
-
-    /// Declares the values of a column, whether they occur or not. If an encoding is given, its own values count
-    /// instead. Two values of the label mean +1 and -1.
-    ///
-    /// # Errors
-    /// When there are too many values.
-    pub(crate) fn declare_values<'v>(
-        &mut self,
-        at: usize,
-        values: impl Iterator<Item = &'v [u8]> + Clone,
-    ) -> Result<(), Fault> {
-        if let Some(raw) = &mut self.raw {
-            raw.declare_values(at, values.clone());
-        }
-        if self.table.label == Some(at) {
-            let labels = self.labels.iter_mut();
-            labels.zip(declared_labels(values)).try_for_each(
-                |(labels, [positive, negative])| labels.declare(positive, negative),
-            )?;
-            self.label_place = self.direct_place();
-            return Ok(());
-        }
-        if self.table.weights == Some(at) {
-            return Ok(());
-        }
-        if let Some(preview) = self.preview {
-            preview.declare(at, values.clone());
-        }
-        match &mut self.stage {
-            Stage::Scan(scan) => scan.declare(&self.table, at, values),
-            Stage::Named(named) => named.declare(at, values),
-            Stage::Plain(_) | Stage::Encoded(..) | Stage::Refused => Ok(()),
-        }
     }
 
     /// Reads a row of as many cells as the table has columns. `place` returns the place of a column.
@@ -526,14 +493,14 @@ impl<'o> TableBuilder<'o> {
             classes: read.classes.clone(),
         });
         let read = read.map(|(_, read)| read);
-        let (mut parsed, encoding) = match self.stage {
+        let (mut parsed, mut encoding) = match self.stage {
             Stage::Plain(plain) => finish_plain(*plain, &table, options, read, label, missing)?,
             Stage::Scan(scan) => scan.finish(&table, options, read.zip(label), missing)?,
             Stage::Encoded(encoder, _) => {
                 let (parsed, encoding) = encoder.finish(options, read)?;
                 let encoding = TableEncoding {
                     label,
-                    weights: table.described_weights().or(encoding.weights),
+                    weights: table.described_weights(),
                     missing,
                     ..encoding
                 };
@@ -542,6 +509,11 @@ impl<'o> TableBuilder<'o> {
             Stage::Named(named) => named.finish(&mut table, options, read.zip(label), missing)?,
             Stage::Refused => unreachable!("a refused table ended with its error above"),
         };
+        let given = options.table.encoding.as_deref();
+        let given = given.and_then(|given| given.weights.as_ref());
+        if let (None, Some(given)) = (table.weights, given) {
+            encoding.leave_out(given);
+        }
         let is_listed = !encoding.is_open() && (encoding.header || !encoding.is_plain());
         if is_listed {
             encoding.need_feature_names()?;
@@ -583,22 +555,10 @@ fn finish_plain(
         }
         Some(given) => TableEncoding {
             label,
-            weights: table.described_weights().or_else(|| given.weights.clone()),
+            weights: table.described_weights(),
             missing,
             ..given.as_ref().clone()
         },
     };
     Ok((parsed, encoding))
-}
-
-/// The values of +1 and -1 of a label with these values, if they are two. The first is +1, but 1 stays 1.
-fn declared_labels<'v>(mut values: impl Iterator<Item = &'v [u8]>) -> Option<[&'v [u8]; 2]> {
-    let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
-        return None;
-    };
-    let is_negative = |value| value == 0.0 || value == -1.0;
-    Some(match (parse_number(first), parse_number(second)) {
-        (Ok(other), Ok(1.0)) if is_negative(other) => [second, first],
-        _ => [first, second],
-    })
 }

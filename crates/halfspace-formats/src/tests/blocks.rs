@@ -107,7 +107,7 @@ fn damaged_headers_of_stored_data_are_refused() {
     for (at, byte) in [
         (12, 9),
         (13, 9),
-        (14, 4),
+        (14, 8),
         (15, 0),
         (15, 17),
         (16, 0),

@@ -1,5 +1,5 @@
-//! Tests of the weights of examples: every format of tables reads the same ones, the stored form keeps them, and what is
-//! refused and where.
+//! Tests of the weights of examples: every format of tables reads the same ones, the stored form keeps them, and what
+//! is refused and where.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -173,9 +173,11 @@ fn tables_of_numbers_read_weights_in_every_format() {
     assert_eq!((&sparse.weights, &sparse.data), (&own.weights, &own.data));
     assert_eq!(rows(&own.data), ["1", "0", "1"]);
     // A word after rows of numbers begins a scan.
-    let scanned = weighted("x,w,label\n1,2,1\n0,3.5,0\nred,1,0\n", "weights=w");
-    assert_eq!(scanned.weights, own.weights);
-    assert_eq!(scanned.data.n(), 3);
+    let words = "red,1,0\nblue,1,1\ngreen,2,0\ngrey,1,1\n";
+    let scanned = weighted(&(csv.to_owned() + words), "weights=w");
+    let expected = [2000, 3500, 1000, 1000, 1000, 2000, 1000];
+    assert_eq!(of(scanned.weights.as_ref()), Some(expected.to_vec()));
+    assert_eq!(scanned.data.n(), 6);
     let named = weighted(csv, "weights=w&vocabulary=open");
     assert_eq!(named.weights, own.weights);
     assert_eq!(named_rows(&named), [vec!["x"], vec![], vec!["x"]]);
@@ -247,7 +249,7 @@ fn bad_weights_are_refused_at_their_place() {
 #[test]
 fn a_column_of_weights_has_no_other_use() {
     for (query, reason) in [
-        ("weights=y", "the labels are in it too"),
+        ("weights=y&labels=last", "the labels are in it too"),
         ("weights=w&labels=w", "the labels are in it too"),
         ("weights=w&ignore=w", "the request ignores it too"),
         ("weights=w&kinds=w:ignored", "the request ignores it too"),
@@ -302,7 +304,15 @@ fn later_tables_are_read_with_and_without_the_weights() {
             encoding.weights
         );
         let without = "x,word,y\n1.5,red,p\n2,blue,q\n-3,red,p\n4,green,q\n";
-        assert_eq!(later(without, "").data, own.data);
+        let without = later(without, "");
+        assert_eq!(without.data, own.data);
+        let kept = without.table.expect("a table");
+        assert_eq!(
+            kept.weights.as_ref().map(|own| own.column.as_str()),
+            Some("w")
+        );
+        kept.check((query == "weights=w").then_some(4))
+            .expect("numbers of columns from 1");
         let bad = TABLE.replace("2.5", "heavy");
         assert_eq!(later(&bad, "").data, own.data, "the column is not read");
         assert_eq!(later(TABLE, "weights=w").weights, own.weights);
@@ -336,7 +346,7 @@ fn later_tables_without_names_are_read_with_and_without_the_weights() {
     for (body, query) in [
         ("7,1,0,p\n8,0,1,q\n9,1,1,q\n", ""),
         ("1,0,p\n0,1,q\n1,1,q\n", "labels=last"),
-        ("1,0\n0,1\n1,1\n", ""),
+        ("1,0\n0,1\n1,1\n", "labels=none"),
         ("7,1,0\n8,0,1\n9,1,1\n", "labels=none&weights=1"),
         ("1,0,7,p\n0,1,8,q\n1,1,9,q\n", "weights=3"),
     ] {
@@ -347,7 +357,7 @@ fn later_tables_without_names_are_read_with_and_without_the_weights() {
             "{body} {query}"
         );
     }
-    let doubtful = read(&encoding, "1,0,p\n0,1,q\n", "").expect_err("labels or weights");
+    let doubtful = read(&encoding, "1,0,p\n0,1,q\n", "labels=none").expect_err("labels or weights");
     assert!(
         doubtful.detail.contains("either the labels or the weights"),
         "{doubtful}"
@@ -531,15 +541,15 @@ proptest! {
         has_word in any::<bool>(),
         memory_bytes_max in 1_u64..2_000,
     ) {
-        let first = if has_word { "a,1,p\n" } else { "1,1,p\n" };
+        let last = if has_word { "a,1,p\nb,1,p\nc,1,q\nd,1,p\n" } else { "1,1,p\n2,1,p\n3,1,q\n0,1,q\n" };
         let line = |(x, w, y): &(i32, u32, bool)| {
             format!("{x},{},{}\n", f64::from(*w) / 1000.0, if *y { "p" } else { "q" })
         };
         let lines: String = rows.iter().map(line).collect();
-        let body = format!("x,w,y\n{lines}{first}0,1,q\n");
+        let body = format!("x,w,y\n{lines}{last}");
         let options = options("weights=w");
         let own = parse(Format::Csv, body.as_bytes(), &options).expect("rows");
-        let expected: Vec<u32> = rows.iter().map(|row| row.1).chain([1000, 1000]).collect();
+        let expected: Vec<u32> = rows.iter().map(|row| row.1).chain([1000; 4]).collect();
         let is_weighted = expected.iter().any(|weight| *weight != 1000);
         prop_assert_eq!(of(own.weights.as_ref()), is_weighted.then_some(expected));
         let part = own.rows(1..rows.len());

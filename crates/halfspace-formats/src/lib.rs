@@ -107,7 +107,7 @@ pub use readers::text::write_examples::{
 };
 pub use repairs::{Defect, Repair, Shape, TRIED_BYTES_MAX, advice, repaired};
 pub use stored::block_range::RowRange;
-pub use stored::blocks::{NamedData, read_blocks, write_blocks};
+pub use stored::blocks::{NamedData, WeightedData, read_blocks, write_blocks};
 pub use stored::digest::digest;
 pub use stored::header::{BlocksError, LabelsKind, RowsKind};
 pub use stored::layout::{Layout, Units, stored_bytes};

@@ -185,8 +185,11 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
+/// Data with the names of their classes and of their features.
+pub type NamedData = (Data, Option<Classes>, Option<Vocabulary>);
+
 /// Data with the names of their classes and of their features, and the weights of their examples.
-pub type NamedData = (
+pub type WeightedData = (
     Data,
     Option<Classes>,
     Option<Vocabulary>,
@@ -197,7 +200,7 @@ pub type NamedData = (
 ///
 /// # Errors
 /// When the source is not such output. Even if the header claims more, memory grows only with the bytes that arrive.
-pub fn read_blocks(mut from: impl Read) -> Result<NamedData, BlocksError> {
+pub fn read_blocks(mut from: impl Read) -> Result<WeightedData, BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().examples;

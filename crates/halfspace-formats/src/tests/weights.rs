@@ -367,7 +367,9 @@ fn later_tables_without_names_are_read_with_and_without_the_weights() {
     // The labels may have moved to the front.
     let encoding = weighted("7,p,1,0\n8,q,0,1\n9,q,1,1\n", "weights=1&labels=2");
     let encoding = encoding.table.expect("a table");
-    let doubtful = read(&encoding, "p,1,0\nq,0,1\n", "").expect_err("labels or weights");
+    let body = "p,1,0\nq,0,1\n".as_bytes();
+    let doubtful = crate::parse(Format::Csv, body, &under(&encoding, ""));
+    let doubtful = doubtful.expect_err("labels or weights");
     assert!(doubtful.detail.contains("labels=first"), "{doubtful}");
     let parsed = read(&encoding, "p,1,0\nq,0,1\nq,1,1\n", "labels=first").expect("rows");
     assert_eq!(parsed.data, own.data);

@@ -251,7 +251,7 @@ fn measure_digest(random: &mut Xoshiro256PlusPlus) {
         let data = data.expect("a good body").data;
         let bytes = data.examples() * n.div_ceil(64) * 8;
         let time = best_of(|| {
-            black_box(digest(black_box(&data), None, None));
+            black_box(digest(black_box(&data), None, None, None));
         });
         let speed = megabytes_a_second(bytes, time);
         println!("{:<28} {speed:>8.0}", format!("digest, packed, n = {n}"));

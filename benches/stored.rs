@@ -104,7 +104,7 @@ fn sparse(rows: usize) -> Data {
 fn measure(data: &Data, trainings: &[(&str, &str, Value, u64)]) -> io::Result<()> {
     let file = tempfile::NamedTempFile::new()?;
     let mut writer = BufWriter::new(file.reopen()?);
-    write_blocks(data, None, None, &mut writer).map_err(io::Error::other)?;
+    write_blocks(data, None, None, None, &mut writer).map_err(io::Error::other)?;
     writer.flush()?;
     drop(writer);
     println!(
@@ -119,7 +119,7 @@ fn measure(data: &Data, trainings: &[(&str, &str, Value, u64)]) -> io::Result<()
         };
         let source = Box::new(Plain(file.reopen()?));
         let stop = StopFlag::default();
-        StoredExamples::open(source, digest(data, None, None), buffers, stop)
+        StoredExamples::open(source, digest(data, None, None, None), buffers, stop)
             .map_err(io::Error::other)
     };
     for (name, learner, params, passes) in trainings {

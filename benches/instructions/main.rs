@@ -62,7 +62,7 @@ fn stored_form(data: Data) -> Vec<u8> {
 #[bench::bits("npy_bools")]
 #[bench::reals("npy_reals")]
 fn digest(data: Data) -> [u8; 32] {
-    black_box(halfspace_formats::digest(black_box(&data), None, None))
+    black_box(halfspace_formats::digest(black_box(&data), None, None, None))
 }
 
 fn sampled(learner: &'static str, passes: u64, of: Sample) -> (&'static str, u64, Data) {

@@ -304,6 +304,6 @@ pub fn products(data: &Data) -> Vec<i64> {
 /// Writes the stored form of data. Returns the bytes.
 pub fn store(data: &Data) -> Vec<u8> {
     let mut stored = Vec::new();
-    write_blocks(data, None, None, io::Cursor::new(&mut stored)).expect("memory");
+    write_blocks(data, None, None, None, io::Cursor::new(&mut stored)).expect("memory");
     stored
 }

@@ -218,8 +218,8 @@ fn stands_in(error: &FormatError, body: &[u8]) {
 fn survives_the_store(parsed: &Parsed) {
     let mut stored = Vec::new();
     let vocabulary = parsed.vocabulary.as_deref();
-    write_blocks(&parsed.data, None, vocabulary, &mut stored).expect("memory");
-    let (data, _, names) = read_blocks(stored.as_slice()).expect("own");
+    write_blocks(&parsed.data, None, vocabulary, None, &mut stored).expect("memory");
+    let (data, _, names, _) = read_blocks(stored.as_slice()).expect("own");
     assert_eq!((&data, names.as_ref()), (&parsed.data, vocabulary));
 }
 
@@ -261,7 +261,7 @@ fn survives_being_written(parsed: &Parsed) {
         let again = parse(format, text.as_bytes(), &options);
         let again = again.unwrap_or_else(|error| panic!("{format:?}: {error}\n{text}"));
         assert_eq!(again.data, parsed.data, "{format:?}\n{text}");
-        let digest = |of: &Parsed| digest(&of.data, None, of.vocabulary.as_deref());
+        let digest = |of: &Parsed| digest(&of.data, None, of.vocabulary.as_deref(), None);
         assert_eq!(digest(&again), digest(parsed));
     }
 }

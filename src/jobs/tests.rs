@@ -199,7 +199,9 @@ fn new_train(stop: Value) -> NewJob {
         "data": {"assume": null, "generated": null}
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
-    let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data, None, None)));
+    let data_sha256 = Some(hex::encode(halfspace_formats::digest(
+        &data, None, None, None,
+    )));
     let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
     let mut new = new_job(&spec, 1, work);
     new.job.data_sha256 = data_sha256;

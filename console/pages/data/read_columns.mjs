@@ -51,16 +51,19 @@ function Use({ reading, column, stated }) {
   const reference = referenceTo(reading, column);
   const kind = stated.get(reference);
   const isLabel = column.role === "label";
-  const kinds = [...new Set([...column.kinds, ...(kind ? [kind] : []), ...(isLabel ? /** @type {const} */ (["ignored"]) : [])])];
+  const isWeights = column.role === "weights";
+  const kinds = [...new Set([...column.kinds, ...(kind ? [kind] : []), ...(isLabel || isWeights ? /** @type {const} */ (["ignored"]) : [])])];
   const automatic = column.kind ? `automatic: ${column.kind}` : "automatic";
   const change = (/** @type {string} */ use) => {
     const next = new Map(stated);
     next.delete(reference);
-    if (use === "label") return setQuery({ ...kindsQuery(next), labels: reference, positive: null });
+    const others = isWeights && use !== "weights" ? { weights: null } : {};
+    if (use === "label") return setQuery({ ...kindsQuery(next), ...others, labels: reference, positive: null });
+    if (use === "weights") return setQuery({ ...kindsQuery(next), ...(isLabel && { labels: null, positive: null }), weights: reference });
     if (use) next.set(reference, /** @type {import("./table_options.mjs").Kind} */ (use));
     // A label column that becomes something else leaves the file without labels.
-    setQuery({ ...kindsQuery(next), ...(isLabel && { labels: use ? "none" : null, positive: null }) });
+    setQuery({ ...kindsQuery(next), ...others, ...(isLabel && { labels: use ? "none" : null, positive: null }) });
   };
-  return html`<${Select} label=${`Use of the column ${column.name || column.index}`} value=${isLabel ? "label" : (kind ?? "")} onChange=${change}
-    options=${[["", kind || isLabel ? "automatic" : automatic], ...kinds.map((found) => [found, MEANINGS[found] ?? found]), ["label", "label"]]} />`;
+  return html`<${Select} label=${`Use of the column ${column.name || column.index}`} value=${isLabel || isWeights ? column.role : (kind ?? "")} onChange=${change}
+    options=${[["", kind || isLabel || isWeights ? "automatic" : automatic], ...kinds.map((found) => [found, MEANINGS[found] ?? found]), ["label", "label"], ["weights", "weights"]]} />`;
 }

@@ -38,6 +38,7 @@ export const FIELDS = {
     description: "With 2 or 3 each example also has the conjunctions of so many of its names." },
   n: { title: "Features", type: "integer", minimum: 1, maximum: 1048576, description: "Features per example. By default the service counts them." },
   labels: { title: "Labels", type: "string", description: "A column by its number from 1, or from −1 at the end, or none. By default the last column." },
+  weights: { title: "Column of weights", type: "string", default: "none", description: "A column by its name or number. Its numbers, from 0.001 to 1000, say how much each example counts." },
   positive: { title: "Value that means +1", type: "string", description: "Every other value then means −1." },
   label_threshold: { title: "Number from which labels mean +1", type: "number", default: "none", description: "Makes two classes of labels that are numbers." },
   first_index: { title: "First index", type: "string", enum: ["0", "1"], default: "as the file shows" },
@@ -52,7 +53,7 @@ export const TEXT = ["words", "characters", "window", "lower_case", "occurrences
 /** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {
   const { mediaType } = format;
-  const names = format.isTable ? ["numbers", query.get("numbers") === "thermometer" ? "bins" : "scale", "missing", "missing_values", "decimal", "dates", "label_threshold"]
+  const names = format.isTable ? ["numbers", query.get("numbers") === "thermometer" ? "bins" : "scale", "missing", "missing_values", "decimal", "dates", "label_threshold", "weights"]
     : mediaType === "text/x-libsvm" ? ["positive", "label_threshold", "first_index", "n"] : mediaType === "text/x-vw" ? ["positive"] : mediaType === "application/x-npy" ? ["labels", "label_threshold", "n"] : ["n", "labels", "bit_order"];
   if (format.hasHeader) names.push("header");
   if (format.hasDelimiter) names.push("delimiter", "comment");

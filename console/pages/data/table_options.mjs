@@ -7,7 +7,7 @@ import { TEXT } from "./settings.mjs";
 
 /** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
 const COMMON = ["labels", "positive", "label_threshold", "assume"];
-const TABLE = ["ignore", "kinds", "numbers", "bins", "scale", "missing", "missing_values", "decimal", "dates", "encoding", "unknown", ...TEXT];
+const TABLE = ["weights", "ignore", "kinds", "numbers", "bins", "scale", "missing", "missing_values", "decimal", "dates", "encoding", "unknown", ...TEXT];
 
 /**
  * The parameters that the request carries.

@@ -74,11 +74,11 @@ pub use classes::{Classes, LabelRule, Recoding, is_missing, occurring};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use dates::{DateOrder, DatePart};
 pub use encoding::options::{
-    BINS_DEFAULT, BINS_MAX, Numbers, Roles, Scaling, TableOptions, Unknown,
+    BINS_DEFAULT, BINS_MAX, Numbers, Roles, Scaling, StatedWeights, TableOptions, Unknown,
 };
 pub use encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
-    NamedCells, Scale, StatedColumn, StatedLabel, TableEncoding, Written,
+    NamedCells, Scale, StatedColumn, StatedLabel, TableEncoding, WeightsColumn, Written,
 };
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
@@ -107,14 +107,15 @@ pub use readers::text::write_examples::{
 };
 pub use repairs::{Defect, Repair, Shape, TRIED_BYTES_MAX, advice, repaired};
 pub use stored::block_range::RowRange;
-pub use stored::blocks::{NamedData, read_blocks, write_blocks};
+pub use stored::blocks::{NamedData, WeightedData, read_blocks, write_blocks};
 pub use stored::digest::digest;
 pub use stored::header::{BlocksError, LabelsKind, RowsKind};
-pub use stored::layout::{Layout, stored_bytes};
+pub use stored::layout::{Layout, Units, stored_bytes};
 pub use stored::raw_cells::{CellKeeper, RawCells};
 pub use stored::read_at::{ReadAt, ReadFrom};
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
+pub use stored::weights::stored_bytes as weights_stored_bytes;
 pub use tables::preview::{Preview, Previewed};
 pub use tables::seen_table::{ColumnRole, PREVIEW_COLUMNS_MAX, PreviewColumn};
 pub use texts::{EXAMPLE_NAMES_MAX, Extraction, Lengths, Occurrences, TextVersion};

@@ -8,15 +8,18 @@ use std::str::FromStr;
 use crate::charset::Charset;
 use crate::classes::{Classes, threshold_of};
 use crate::dates::DateOrder;
-use crate::encoding::options::{BINS_MAX, DELIMITERS, Numbers, Scaling, TableOptions, Unknown};
+use crate::encoding::options::{
+    BINS_MAX, DELIMITERS, Numbers, Scaling, StatedWeights, TableOptions, Unknown,
+};
 use crate::encoding::{KindName, Missing};
 use crate::numbers::{DecimalMark, parse_number};
 use crate::options::{BitOrder, FirstIndex, FormatOption, Header, LabelsColumn, Options};
 use crate::remedy::list_item;
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 28] = [
+pub const OPTION_NAMES: [&str; 29] = [
     "labels",
+    "weights",
     "positive",
     "label_threshold",
     "ignore",
@@ -228,6 +231,7 @@ impl TableOptions {
             }
             "scale" => self.scale = one_of(text, SCALES)?,
             "missing_values" => self.missing_values = name_list(text)?,
+            "weights" => self.weights = Some(StatedWeights::of(text)),
             "unknown" => {
                 self.unknown =
                     one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
@@ -294,6 +298,18 @@ impl LabelsColumn {
             "last" => Self::Last,
             "none" => Self::None,
             "appended" => Self::Appended,
+            _ => Self::Named(text.to_owned()),
+        }
+    }
+}
+
+impl StatedWeights {
+    /// The column that the text names: `none`, `first`, `last` or a column.
+    fn of(text: &str) -> Self {
+        match text {
+            "none" => Self::None,
+            "first" => Self::First,
+            "last" => Self::Last,
             _ => Self::Named(text.to_owned()),
         }
     }

@@ -29,7 +29,8 @@ pub enum LabelsColumn {
 /// Whether the first row of a table is a header of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Header {
-    /// The first row is a header if no field is a number or if one field names the label column.
+    /// The first row is a header if no field is a number, or if one field names the column of the labels or of the
+    /// weights.
     #[default]
     Auto,
     /// The first row is a header.
@@ -418,8 +419,9 @@ impl FormatOption {
         is_stated: |options| options.n.is_some(),
     };
     /// The options about columns.
-    pub(crate) const COLUMNS: [Self; 10] = [
+    pub(crate) const COLUMNS: [Self; 11] = [
         Self::of_columns("ignore", |options| !options.table.ignore.is_empty()),
+        Self::of_columns("weights", |options| options.table.weights.is_some()),
         Self::of_columns("kinds", |options| !options.table.kinds.is_empty()),
         Self::of_columns("numbers", |options| options.table.numbers != Numbers::Real),
         Self::of_columns("bins", |options| options.table.bins.is_some()),

@@ -163,7 +163,12 @@ impl<'a> Computation<'a> {
                 let own = table.columns.iter().map(|column| column.index);
                 let ignored = table.ignored.iter().map(|column| column.index);
                 let label = table.label.iter().map(|label| label.index);
-                own.chain(ignored).chain(label).max().unwrap_or(0) as usize
+                let weights = table.weights.iter().map(|weights| weights.index);
+                own.chain(ignored)
+                    .chain(label)
+                    .chain(weights)
+                    .max()
+                    .unwrap_or(0) as usize
             }
         };
         Ok(Self {

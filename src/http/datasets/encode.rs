@@ -72,8 +72,8 @@ async fn encoded(
     let mut options = data.resolve(&app, &owner, request.headers()).await?;
     let keeper = CellKeeper::default();
     options.cells = Some(keeper.clone());
-    if options.labels.is_none() && options.table.encoding.is_none() {
-        options.table.roles = Some(Arc::new(Roles::of_label(&table.encoding)));
+    if options.table.encoding.is_none() {
+        options.table.roles = Some(Arc::new(Roles::beside_features(&table.encoding)));
     }
     let (stated, kept) = (options.assume, table.summary.facts.assume);
     let permit = app.permits.uploads.take(&owner).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::examples::{Examples, class_codes};
+use halfspace_core::learners::sample::weights::Weight;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     Assume, CellKeeper, Classes, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed,
@@ -54,6 +55,8 @@ pub struct JobData {
     occurring: Vec<bool>,
     /// See [`Parsed::is_undecided`].
     pub is_undecided: bool,
+    /// The weights of a sample in memory. A stored one has its own.
+    pub weights: Option<Arc<[Weight]>>,
 }
 
 impl JobData {
@@ -85,6 +88,7 @@ impl JobData {
             dataset: Some(summary.id),
             cells: None,
             is_undecided: false,
+            weights: None,
         }
     }
 
@@ -102,6 +106,7 @@ impl JobData {
             dataset: None,
             cells: None,
             is_undecided: parsed.is_undecided,
+            weights: parsed.weights,
         }
     }
 
@@ -128,6 +133,7 @@ impl JobData {
             &data,
             Some(&classes),
             self.vocabulary(),
+            self.weights.as_deref(),
         )));
         self.spec.names.classes = Some(classes);
         self.sample = Some(data.into());
@@ -208,7 +214,8 @@ impl JobData {
             Some(JobSample::Memory(data)) => {
                 let data = codes.of(Arc::unwrap_or_clone(data));
                 let (classes, names) = (reader.classes.as_ref(), self.vocabulary());
-                self.sha256 = Some(hex::encode(digest(&data, classes, names)));
+                let weights = self.weights.as_deref();
+                self.sha256 = Some(hex::encode(digest(&data, classes, names, weights)));
                 self.sample = Some(data.into());
             }
             stored => {

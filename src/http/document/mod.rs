@@ -223,7 +223,7 @@ fn complete_parameters(operation: &mut Value) {
             Some("lower_case") => json!({"type": "string", "enum": ["true", "false"]}),
             Some("occurrences") => json!({"type": "string", "enum": ["presence", "counts"]}),
             Some("vocabulary") => json!({"type": "string", "enum": ["auto", "open"]}),
-            Some("labels") => json!({"type": "string", "minLength": 1}),
+            Some("labels" | "weights") => json!({"type": "string", "minLength": 1}),
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),
             Some("missing") => {
                 json!({"type": "string", "enum": ["value", "drop", "refuse", "mean", "median",

@@ -130,6 +130,7 @@ async fn checked_job(
     let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
     new.job.data_sha256 = found.sha256;
     new.job.dataset = found.dataset;
+    new.weights = found.weights;
     Ok(described(new, job.name, callback, job.priority, &key))
 }
 

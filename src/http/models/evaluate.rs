@@ -211,7 +211,8 @@ impl PendingEvaluation {
             sha256: self.origin.is_declared_fresh.then(|| {
                 let sent = codes.of(parsed.data.clone());
                 let names = parsed.vocabulary.as_deref();
-                hex::encode(digest(&sent, own.classes.as_ref(), names))
+                let weights = parsed.weights.as_deref();
+                hex::encode(digest(&sent, own.classes.as_ref(), names, weights))
             }),
             ..self.origin.clone()
         };

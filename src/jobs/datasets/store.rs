@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
+use halfspace_core::learners::sample::weights::Weight;
 use halfspace_core::memory::{self, Grant};
 use halfspace_formats::{
     self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RawCells, ReadFrom,
-    RowsKind, Stored,
+    RowsKind, Stored, weights_stored_bytes,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
@@ -53,6 +54,37 @@ impl NewDataset {
         let examples = self.parsed.stored_bytes().unwrap_or(u64::MAX);
         let cells = self.cells.as_ref().map_or(0, RawCells::bytes);
         examples.saturating_add(cells)
+    }
+}
+
+/// A sample that a request brought for a job.
+pub(crate) struct KeptSample {
+    pub(crate) data: Arc<Data>,
+    pub(crate) names: Names,
+    pub(crate) weights: Option<Arc<[Weight]>>,
+    /// The raw cells of its table.
+    pub(crate) cells: Option<TableCells>,
+}
+
+impl KeptSample {
+    /// The bytes of its blobs, which may be an upper bound.
+    fn stored_bytes(&self) -> u64 {
+        let rows = halfspace_formats::stored_bytes(&self.data.shape()).unwrap_or(u64::MAX);
+        let names = self.names.vocabulary();
+        let names = names.map_or(0, |names| names.stored_bytes());
+        let weights = self.weights.as_deref();
+        let weights = weights.map_or(0, |all| weights_stored_bytes(all.len()).unwrap_or(u64::MAX));
+        let cells = self.cells.as_ref();
+        let cells = cells.and_then(|cells| cells.source().bytes().ok());
+        let beside = [names, weights, cells.unwrap_or(0)];
+        beside.into_iter().fold(rows, u64::saturating_add)
+    }
+
+    fn write(&self, to: impl Write) -> Result<(), BlocksError> {
+        let vocabulary = self.names.vocabulary().map(AsRef::as_ref);
+        let classes = self.names.classes.as_ref();
+        let weights = self.weights.as_deref();
+        halfspace_formats::write_blocks(&self.data, classes, vocabulary, weights, to)
     }
 }
 
@@ -237,31 +269,24 @@ impl Datasets {
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
     }
 
-    /// Stores the sample that a request brought for a job, and the raw cells of its table. Returns the key and the
-    /// length of the blobs. The bytes are reserved until the blobs are written; after that the row of the job counts
+    /// Stores a sample, and the raw cells of its table. Returns the key and the length of the blobs. The bytes are reserved until the blobs are written; after that the row of the job counts
     /// them.
     pub(crate) async fn keep(
         &self,
         owner: &Owner,
         job: JobId,
-        data: Arc<Data>,
-        names: Names,
-        cells: Option<TableCells>,
+        sample: KeptSample,
     ) -> Result<(String, u64), JobsError> {
         self.store.ensure_space().await?;
         let key = Blobs::data_key(job, 0);
-        let length = halfspace_formats::stored_bytes(&data.shape()).unwrap_or(u64::MAX);
-        let of_names = names.vocabulary().map_or(0, |names| names.stored_bytes());
-        let cells_bytes = cells.as_ref().and_then(|cells| cells.source().bytes().ok());
-        let length = length
-            .saturating_add(of_names)
-            .saturating_add(cells_bytes.unwrap_or(0));
-        let _reserved = self.reservations.reserve(owner, length).await?;
+        let _reserved = self
+            .reservations
+            .reserve(owner, sample.stored_bytes())
+            .await?;
+        let cells = sample.cells.clone();
         let mut blob = self.store.blob_writer(&self.blobs, &key)?;
         let written = tokio::task::spawn_blocking(move || {
-            let vocabulary = names.vocabulary().map(AsRef::as_ref);
-            let classes = names.classes.as_ref();
-            let written = halfspace_formats::write_blocks(&data, classes, vocabulary, &mut blob);
+            let written = sample.write(&mut blob);
             (blob, written)
         });
         let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;

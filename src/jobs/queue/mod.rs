@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::Interrupt;
+use halfspace_core::learners::sample::weights::Weight;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,7 @@ use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError, Usage};
 use crate::traces;
 
 use super::datasets::Datasets;
+use super::datasets::store::KeptSample;
 use super::datasets::stored::forget_data;
 use super::error::JobsError;
 use super::hub::{self, Hub};
@@ -43,6 +45,8 @@ pub struct NewJob {
     pub work: Arc<CheckedTask>,
     /// The names of the data, which are stored with a sample of the request.
     pub names: Names,
+    /// The weights of the examples, which are stored with a sample of the request.
+    pub weights: Option<Arc<[Weight]>>,
     /// The idempotency key of the request.
     pub key: Option<KeyClaim>,
 }
@@ -61,6 +65,7 @@ impl NewJob {
             job,
             work: Arc::new(work),
             names: spec.data.names.clone(),
+            weights: None,
             key: None,
         }
     }
@@ -217,9 +222,13 @@ impl Queue {
         if job.dataset.is_none()
             && let Some(data) = new.work.data()
         {
-            let (data, names) = (Arc::clone(data), new.names.clone());
-            let cells = new.work.raw_cells();
-            let kept = self.datasets.keep(&job.owner, job.id, data, names, cells);
+            let sample = KeptSample {
+                data: Arc::clone(data),
+                names: new.names.clone(),
+                weights: new.weights.clone(),
+                cells: new.work.raw_cells(),
+            };
+            let kept = self.datasets.keep(&job.owner, job.id, sample);
             let (key, bytes) = kept.await?;
             (job.data_key, job.data_bytes) = (Some(key), bytes);
         }

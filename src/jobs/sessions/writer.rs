@@ -472,11 +472,11 @@ fn sent_digest(
     parsed: &Parsed,
 ) -> Result<SentDigest, NotLearnt> {
     let Some(names) = &parsed.vocabulary else {
-        return Ok(digest(named, classes, None));
+        return Ok(digest(named, classes, None, None));
     };
     let (sorted, places) = names.sorted();
     let data = places.of(named).map_err(|_| NotLearnt::Interrupted)?;
-    Ok(digest(&data, classes, Some(&sorted)))
+    Ok(digest(&data, classes, Some(&sorted), None))
 }
 
 /// Lets the classes of the learnt examples join, of which `occurs` tells the codes, but not those of other examples.

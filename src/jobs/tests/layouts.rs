@@ -29,7 +29,7 @@ async fn result_and_receipt_of_every_learner_are_those_of_the_other_layout() {
     rig.jobs.start();
     let dense = sample(13, 100);
     let sparse = sparse(&dense);
-    let digests = [&dense, &sparse].map(|data| halfspace_formats::digest(data, None, None));
+    let digests = [&dense, &sparse].map(|data| halfspace_formats::digest(data, None, None, None));
     assert_eq!(digests[0], digests[1]);
     let mut receipts = 0;
     for entry in CATALOGUE {

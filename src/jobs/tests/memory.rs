@@ -54,14 +54,14 @@ fn real(n: usize, rows: usize) -> Data {
 /// The data as a stored blob, which is read as a whole up to `whole_bytes_max` bytes.
 fn stored(data: &Data, whole_bytes_max: u64) -> JobSample {
     let mut bytes = Vec::new();
-    halfspace_formats::write_blocks(data, None, None, &mut bytes).unwrap();
+    halfspace_formats::write_blocks(data, None, None, None, &mut bytes).unwrap();
     let buffers = Buffers {
         whole_bytes_max,
         window_bytes: whole_bytes_max.min(MIB),
     };
     let (source, digest) = (
         Box::new(Bytes::from(bytes)),
-        halfspace_formats::digest(data, None, None),
+        halfspace_formats::digest(data, None, None, None),
     );
     let opened = StoredExamples::open(source, digest, buffers, StopFlag::default());
     JobSample::Stored(Arc::new(opened.unwrap()))

@@ -25,7 +25,7 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample
         .as_ref()
-        .map(|data| hex::encode(halfspace_formats::digest(data, None, None)));
+        .map(|data| hex::encode(halfspace_formats::digest(data, None, None, None)));
     let sample = sample.map(Into::into);
     let work = resolved(&spec, 7, sample, model).unwrap();
     let mut new = new_job(&spec, 7, work);

@@ -12,3 +12,4 @@ pub(crate) mod sample_rules;
 pub(crate) mod sparse_builder;
 pub(crate) mod store_pass;
 pub(crate) mod text_rules;
+pub(crate) mod weight_column;

@@ -5,16 +5,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::weights::Weight;
 
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::store_pass::{StorePass, Stored};
+use crate::building::weight_column::of_rows;
 use crate::classes::Classes;
 use crate::encoding::TableEncoding;
 use crate::error::Place;
 use crate::options::FirstIndex;
 use crate::stored::digest::digest;
 use crate::stored::header::BlocksError;
-use crate::stored::layout::stored_bytes;
+use crate::stored::layout::{Units, stored_bytes};
+use crate::stored::weights;
 use crate::vocabulary::Vocabulary;
 
 /// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
@@ -42,6 +45,8 @@ pub struct Parsed<D = Data> {
     pub is_undecided: bool,
     /// The encoding of a table.
     pub table: Option<Arc<TableEncoding>>,
+    /// The weight of each example, unless each has the weight 1.
+    pub weights: Option<Arc<[Weight]>>,
 }
 
 impl<D> Parsed<D> {
@@ -57,6 +62,7 @@ impl<D> Parsed<D> {
             classes: None,
             is_undecided: false,
             table: None,
+            weights: None,
         }
     }
 }
@@ -67,7 +73,12 @@ impl Parsed<ParsedRows> {
     pub fn stored_bytes(&self) -> Option<u64> {
         let names = self.vocabulary.as_ref();
         let names = names.map_or(0, |names| names.stored_bytes());
-        stored_bytes(&self.data.header())?.checked_add(names)
+        let header = self.data.header();
+        let weights = self.weights.as_ref();
+        let weights = weights.map_or(Some(0), |_| weights::stored_bytes(header.examples))?;
+        stored_bytes(&header)?
+            .checked_add(names)?
+            .checked_add(weights)
     }
 
     /// Writes the stored form and returns the facts about the examples. Repetitions are counted if there are at most
@@ -77,10 +88,13 @@ impl Parsed<ParsedRows> {
     /// When the target cannot be written, the spool cannot be read, or the examples were written already.
     pub fn store(&mut self, to: impl Write, examples_max: usize) -> Result<Stored, BlocksError> {
         let (classes, vocabulary) = (self.classes.as_ref(), self.vocabulary.as_deref());
-        let is_named = vocabulary.is_some();
-        let mut pass = StorePass::new(self.data.header(), is_named, to, examples_max)?;
+        let units = Units {
+            names: vocabulary.is_some(),
+            weights: self.weights.is_some(),
+        };
+        let mut pass = StorePass::new(self.data.header(), units, to, examples_max)?;
         self.data.for_each_part(|part| pass.push(&part))?;
-        pass.finish(classes, vocabulary)
+        pass.finish(classes, vocabulary, self.weights.as_deref())
     }
 
     /// Unwraps data that were read without a spool.
@@ -101,7 +115,9 @@ impl Parsed {
     /// These examples, of which there must be one.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Self {
+        let weights = self.weights.as_ref();
         Self {
+            weights: weights.and_then(|all| of_rows(&all[rows.clone()])),
             data: self.data.rows(rows),
             first_real: self.first_real.clone(),
             zero_bit_value: self.zero_bit_value,
@@ -120,6 +136,7 @@ impl Parsed {
             &self.data,
             self.classes.as_ref(),
             self.vocabulary.as_deref(),
+            self.weights.as_deref(),
         )
     }
 }
@@ -148,6 +165,7 @@ impl<D> Parsed<D> {
             classes: self.classes,
             is_undecided: self.is_undecided,
             table: self.table,
+            weights: self.weights,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::building::store_pass::{StorePass, storing_bytes};
 use crate::error::Fault;
 use crate::options::UnlabelledMeans;
 use crate::stored::header::BlocksError;
+use crate::stored::layout::Units;
 use crate::stored::parts::RowsPart;
 use crate::stored::spool::{DirectTarget, NotReserved, Spool};
 
@@ -168,7 +169,9 @@ impl RowBuffer {
         }
         if let Some(pass) = self.pass {
             // Labels that arrive with their rows are 1 and -1, or 1 and 0.
-            let stored = pass.finish(None, None).map_err(BlocksError::into_io)?;
+            let stored = pass
+                .finish(None, None, None)
+                .map_err(BlocksError::into_io)?;
             return Ok(ParsedRows::Stored(Box::new(stored)));
         }
         let header = self.header(self.rows, n, unlabelled);
@@ -210,7 +213,7 @@ impl RowBuffer {
         let header = self.header(rows, values.len() / count, unlabelled);
         let bytes = storing_bytes(rows, examples_max);
         memory::need(bytes).map_err(|full| Fault::from(full).into_io())?;
-        let pass = StorePass::new(header, false, to, examples_max);
+        let pass = StorePass::new(header, Units::default(), to, examples_max);
         self.pass = Some(pass.map_err(BlocksError::into_io)?);
         Ok(())
     }

@@ -7,11 +7,13 @@ use std::io::Write;
 
 use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
+use halfspace_core::learners::sample::weights::Weight;
 
 use crate::classes::Classes;
 use crate::stored::blocks::BlockWriter;
 use crate::stored::digest::RowsDigest;
 use crate::stored::header::BlocksError;
+use crate::stored::layout::Units;
 use crate::stored::parts::RowsPart;
 use crate::vocabulary::Vocabulary;
 
@@ -49,21 +51,21 @@ pub(crate) struct StorePass<W> {
 }
 
 impl<W: Write> StorePass<W> {
-    /// Writes the header, which says whether features have names. Repetitions are counted if there are at most
+    /// Writes the header, which says which units the data have. Repetitions are counted if there are at most
     /// `examples_max` examples. The pass takes the memory of [`storing_bytes`].
     ///
     /// # Errors
     /// When the target cannot be written.
     pub(crate) fn new(
         header: Shape,
-        is_named: bool,
+        units: Units,
         to: W,
         examples_max: usize,
     ) -> Result<Self, BlocksError> {
         let is_labelled = header.labels.is_labelled();
         Ok(Self {
             header,
-            blocks: BlockWriter::new(header, is_named, to)?,
+            blocks: BlockWriter::new(header, units, to)?,
             digest: RowsDigest::new(&header).on_a_thread(&header),
             repetitions: RepetitionCounter::new(header.examples, is_labelled, examples_max),
             class_examples: Vec::new(),
@@ -84,8 +86,8 @@ impl<W: Write> StorePass<W> {
         self.blocks.push(part)
     }
 
-    /// Writes the classes of labelled rows and the names of features, flushes the target and returns the facts about
-    /// the examples.
+    /// Writes the classes of labelled rows, the names of features and the weights of the examples, flushes the target
+    /// and returns the facts about the examples.
     ///
     /// # Errors
     /// When the target cannot be written.
@@ -93,13 +95,14 @@ impl<W: Write> StorePass<W> {
         self,
         classes: Option<&Classes>,
         vocabulary: Option<&Vocabulary>,
+        weights: Option<&[Weight]>,
     ) -> Result<Stored, BlocksError> {
-        self.blocks.finish(classes, vocabulary)?;
+        self.blocks.finish(classes, vocabulary, weights)?;
         Ok(Stored {
             header: self.header,
             class_examples: self.class_examples,
             repetitions: self.repetitions.finish(),
-            digest: self.digest.finish(classes, vocabulary),
+            digest: self.digest.finish(classes, vocabulary, weights),
         })
     }
 }

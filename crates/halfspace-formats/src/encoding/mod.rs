@@ -44,6 +44,11 @@ pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 << 20;
 pub struct TableEncoding {
     /// The label column; null if the table has none.
     pub label: Option<LabelEncoding>,
+    /// The column with the weights of the examples, if the table has one. Tables that the encoding reads later need not
+    /// have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub weights: Option<WeightsColumn>,
     /// The columns with features, in the order of the file.
     pub columns: Vec<ColumnEncoding>,
     /// The columns without features.
@@ -69,6 +74,15 @@ pub struct LabelEncoding {
     /// the label 1. The first is null if it means every value that is not another class.
     #[schema(value_type = Vec<Option<String>>, min_items = 2)]
     pub classes: Classes,
+}
+
+/// The column of a table that holds the weights of the examples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct WeightsColumn {
+    /// The name of the column.
+    pub column: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
 }
 
 /// A label column, as a request states the column.
@@ -179,6 +193,7 @@ impl TableEncoding {
                 index: count + 1,
                 classes: label.classes,
             }),
+            weights: None,
             ignored: Vec::new(),
             missing: MissingCells::default(),
             header: true,
@@ -215,6 +230,7 @@ impl TableEncoding {
         });
         Self {
             label: None,
+            weights: None,
             columns: columns.collect(),
             ignored: Vec::new(),
             missing: MissingCells {
@@ -244,7 +260,14 @@ impl TableEncoding {
             .collect();
         let last = columns.len() as u32 + 1;
         let label = self.label.as_ref().or(given.label.as_ref());
+        let weights = self.weights.as_ref().or(given.weights.as_ref());
+        let is_read = |own: &&WeightsColumn| columns.iter().all(|column| column.name != own.column);
+        let weights = weights.filter(is_read).map(|weights| WeightsColumn {
+            index: last + u32::from(label.is_some()),
+            ..weights.clone()
+        });
         Self {
+            weights,
             label: label.map(|label| LabelEncoding {
                 index: last,
                 ..label.clone()
@@ -259,6 +282,26 @@ impl TableEncoding {
                 .or(given.extraction.as_ref())
                 .cloned(),
         }
+    }
+
+    /// Keeps the column of weights of a given encoding, which this table left out or does not have.
+    pub(crate) fn leave_out(&mut self, weights: &WeightsColumn) {
+        self.ignored
+            .retain(|ignored| ignored.column != weights.column);
+        let taken: HashSet<u32> = self.indices().collect();
+        let free = (1..).find(|index| !taken.contains(index));
+        self.weights = Some(WeightsColumn {
+            index: free.unwrap_or_default(),
+            ..weights.clone()
+        });
+    }
+
+    /// The numbers of all columns but that of the weights. Dates have several entries.
+    fn indices(&self) -> impl Iterator<Item = u32> {
+        let ignored = self.ignored.iter().map(|column| column.index);
+        let label = self.label.iter().map(|label| label.index);
+        let columns = self.columns.iter().map(|column| column.index);
+        columns.chain(ignored).chain(label)
     }
 
     /// Whether there is a column with this name.
@@ -460,15 +503,10 @@ impl TableEncoding {
         {
             return Err("Two classes of the label read the same labels.".to_owned());
         }
-        let others = self.ignored.iter().map(|column| column.index);
-        let others = others.chain(self.label.as_ref().map(|label| label.index));
-        let all: HashSet<u32> = self
-            .columns
-            .iter()
-            .map(|column| column.index)
-            .chain(others)
-            .collect();
-        let count = self.column_count() + self.ignored.len() + usize::from(self.label.is_some());
+        let weights = self.weights.iter().map(|weights| weights.index);
+        let all: HashSet<u32> = self.indices().chain(weights).collect();
+        let beside = usize::from(self.label.is_some()) + usize::from(self.weights.is_some());
+        let count = self.column_count() + self.ignored.len() + beside;
         let parts: HashSet<_> = self
             .columns
             .iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ColumnEncoding, KindName, Missing, TableEncoding, Written};
+use super::{ColumnEncoding, KindName, Missing, TableEncoding, WeightsColumn, Written};
 use crate::dates::DateOrder;
 use crate::numbers::DecimalMark;
 
@@ -17,6 +17,8 @@ pub const BINS_MAX: u32 = 255;
 pub struct TableOptions {
     /// The label value that means +1. All other values then mean -1.
     pub positive: Option<String>,
+    /// The column with the weights of the examples. `None` means the one of `roles`, if there is one.
+    pub weights: Option<StatedWeights>,
     /// Columns that are not features, by name, by number or from one to another.
     pub ignore: Vec<String>,
     /// Kinds of columns, by name, by number or from one to another.
@@ -54,6 +56,19 @@ pub struct TableOptions {
     pub encoding: Option<Arc<TableEncoding>>,
 }
 
+/// The column with the weights of the examples, as a request states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatedWeights {
+    /// No column.
+    None,
+    /// The first column.
+    First,
+    /// The last column.
+    Last,
+    /// The column of this name or number.
+    Named(String),
+}
+
 /// What the columns of a table are by their places, from 0. A name or a number in an option may mean another column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roles {
@@ -62,19 +77,22 @@ pub struct Roles {
     pub(crate) with_thousands: Vec<usize>,
     /// The label column, unless the request names one.
     pub(crate) label: Option<usize>,
+    /// The column of weights, unless the request names one.
+    pub(crate) weights: Option<WeightsColumn>,
 }
 
 impl Roles {
-    /// The label column of a table alone.
-    pub fn of_label(table: &TableEncoding) -> Self {
+    /// The columns of a table that hold the labels and the weights.
+    pub fn beside_features(table: &TableEncoding) -> Self {
         let label = table.label.as_ref();
         Self {
             label: label.map(|label| label.index.saturating_sub(1) as usize),
+            weights: table.weights.clone(),
             ..Self::default()
         }
     }
 
-    /// The columns of a table and the label.
+    /// All columns of a table.
     pub(crate) fn of(table: &TableEncoding) -> Self {
         let place = |index: u32| index.saturating_sub(1) as usize;
         let columns = table.columns.iter();
@@ -87,7 +105,7 @@ impl Roles {
         Self {
             kinds: kinds.chain(ignored).collect(),
             with_thousands: with_thousands.map(ColumnEncoding::place).collect(),
-            ..Self::of_label(table)
+            ..Self::beside_features(table)
         }
     }
 }

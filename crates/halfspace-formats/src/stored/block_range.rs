@@ -218,8 +218,8 @@ mod tests {
     fn sparse_and_dense_rows_have_one_digest() {
         for data in samples().into_iter().take(6) {
             assert_eq!(
-                crate::digest(&sparse(&data), None, None),
-                crate::digest(&data, None, None)
+                crate::digest(&sparse(&data), None, None, None),
+                crate::digest(&data, None, None, None)
             );
         }
     }
@@ -237,7 +237,7 @@ mod tests {
         }
         let data = Data::new(Features::Sparse(matrix), Labels::Unlabelled);
         let mut stored = Vec::new();
-        write_blocks(&data, None, None, &mut stored).unwrap();
+        write_blocks(&data, None, None, None, &mut stored).unwrap();
         assert!(stored.len() < 60_000 * 5 / 2, "{}", stored.len());
         let most = stored_bytes(&data.shape()).unwrap();
         assert!(stored.len() as u64 <= most);
@@ -280,7 +280,7 @@ mod tests {
     fn row_range_reads_the_same_rows_as_the_whole() {
         for data in samples() {
             let mut stored = Vec::new();
-            write_blocks(&data, None, None, &mut stored).unwrap();
+            write_blocks(&data, None, None, None, &mut stored).unwrap();
             let header = layout(&stored);
             let whole = spelled(&data);
             for (first, count) in [(0, 150), (0, 1), (63, 2), (64, 64), (10, 130), (149, 9)] {
@@ -304,7 +304,7 @@ mod tests {
     fn row_range_refuses_a_flipped_bit_in_its_rows() {
         for data in samples() {
             let mut stored = Vec::new();
-            write_blocks(&data, None, None, &mut stored).unwrap();
+            write_blocks(&data, None, None, None, &mut stored).unwrap();
             let layout = layout(&stored);
             let range = RowRange::new(layout.clone(), 70, 3).unwrap();
             for piece in range.pieces().unwrap() {
@@ -329,7 +329,7 @@ mod tests {
     fn row_range_refuses_swapped_blocks() {
         for data in samples() {
             let mut stored = Vec::new();
-            write_blocks(&data, None, None, &mut stored).unwrap();
+            write_blocks(&data, None, None, None, &mut stored).unwrap();
             let layout = layout(&stored);
             let start = layout.block_offset(0).unwrap() as usize;
             let bytes = layout.block_offset(1).unwrap() as usize - start;

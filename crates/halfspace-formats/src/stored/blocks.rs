@@ -5,23 +5,26 @@
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, SparseMatrix, words_for};
 use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, Shape};
+use halfspace_core::learners::sample::weights::Weight;
 
 use crate::classes::Classes;
 use crate::stored::header::BlocksError;
-use crate::stored::layout::Layout;
+use crate::stored::layout::{Layout, Units};
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::sparse_blocks::{self, SparseWords};
+use crate::stored::weights;
 use crate::stored::words::{WordReader, WordWriter};
 use crate::vocabulary::Vocabulary;
 
 /// Writes data in the stored form, with the names of their classes, which are 1 and -1 without names, and of their
-/// features.
+/// features, and with the weights of the examples.
 ///
 /// # Errors
 /// When the target cannot be written, or the bytes of a block exceed 64 bits.
@@ -29,11 +32,16 @@ pub fn write_blocks(
     data: &Data,
     classes: Option<&Classes>,
     vocabulary: Option<&Vocabulary>,
+    weights: Option<&[Weight]>,
     to: impl Write,
 ) -> Result<(), BlocksError> {
-    let mut blocks = BlockWriter::new(data.shape(), vocabulary.is_some(), to)?;
+    let units = Units {
+        names: vocabulary.is_some(),
+        weights: weights.is_some(),
+    };
+    let mut blocks = BlockWriter::new(data.shape(), units, to)?;
     for_each_part(data, |part| blocks.push(&part))?;
-    blocks.finish(classes, vocabulary)
+    blocks.finish(classes, vocabulary, weights)
 }
 
 /// Writer of the stored form, one part of the rows at a time. All stored data come from this writer.
@@ -54,8 +62,8 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target cannot be written, or the bytes of a block exceed 64 bits.
-    pub(crate) fn new(header: Shape, is_named: bool, to: W) -> Result<Self, BlocksError> {
-        let layout = Layout::new(header, is_named)?;
+    pub(crate) fn new(header: Shape, units: Units, to: W) -> Result<Self, BlocksError> {
+        let layout = Layout::new(header, units)?;
         let mut words = WordWriter::with_crc(to);
         let mut head = Vec::with_capacity(Layout::CHECKED_HEAD_BYTES);
         layout.write(&mut head)?;
@@ -145,8 +153,8 @@ impl<W: Write> BlockWriter<W> {
         self.end_unit(unit)
     }
 
-    /// Writes the classes of labelled rows, which are 1 and -1 without names, and the names of features, and flushes
-    /// everything to the target.
+    /// Writes the classes of labelled rows, which are 1 and -1 without names, the names of features and the weights of
+    /// the rows, and flushes everything to the target.
     ///
     /// # Errors
     /// When the target cannot be written.
@@ -154,12 +162,18 @@ impl<W: Write> BlockWriter<W> {
         mut self,
         classes: Option<&Classes>,
         vocabulary: Option<&Vocabulary>,
+        weights: Option<&[Weight]>,
     ) -> Result<(), BlocksError> {
         if self.layout.header().labels.planes() > 0 {
             self.write_names(Classes::bytes_of(classes), self.layout.classes_unit())?;
         }
         if let Some(vocabulary) = vocabulary {
             self.write_names(vocabulary.to_bytes(), self.layout.vocabulary_unit())?;
+        }
+        if let Some(weights) = weights {
+            debug_assert_eq!(weights.len(), self.layout.header().examples);
+            weights::write(weights, &mut self.words)?;
+            self.end_unit(self.layout.weights_unit())?;
         }
         if self.layout.index_bytes().is_some() {
             self.words.write(std::mem::take(&mut self.ends))?;
@@ -174,16 +188,25 @@ impl<W: Write> BlockWriter<W> {
 /// Data with the names of their classes and of their features.
 pub type NamedData = (Data, Option<Classes>, Option<Vocabulary>);
 
+/// Data with the names of their classes and of their features, and the weights of their examples.
+pub type WeightedData = (
+    Data,
+    Option<Classes>,
+    Option<Vocabulary>,
+    Option<Arc<[Weight]>>,
+);
+
 /// Reads the output of [`write_blocks`] to the end of the source.
 ///
 /// # Errors
 /// When the source is not such output. Even if the header claims more, memory grows only with the bytes that arrive.
-pub fn read_blocks(mut from: impl Read) -> Result<NamedData, BlocksError> {
+pub fn read_blocks(mut from: impl Read) -> Result<WeightedData, BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().examples;
     let data = read_rows(&layout, rows, 0, &mut words)?;
     let (classes, vocabulary) = layout.names_from(&mut words)?;
+    let weights = layout.weights_from(&mut words)?;
     if layout.index_bytes().is_some() {
         let blocks = layout.blocks();
         words.read(blocks, &mut Vec::new(), |end| end)?;
@@ -192,7 +215,7 @@ pub fn read_blocks(mut from: impl Read) -> Result<NamedData, BlocksError> {
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
-    Ok((data, classes, vocabulary))
+    Ok((data, classes, vocabulary, weights))
 }
 
 /// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start, so it must be

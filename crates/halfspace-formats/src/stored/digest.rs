@@ -12,7 +12,9 @@
 //!    that means all other values has no name; 2^32 - 1 then stands in place of the number of bytes;
 //! 6. if features have names, how many, 8 bytes, and each name in the order of the ids: the number of its bytes, 2
 //!    bytes, and the bytes. Ids follow the bytes of the names. So the digest has each name once instead of in every
-//!    row.
+//!    row;
+//! 7. if the examples have weights, the 8 bytes `-weights`, which no number of names is, and the thousandths of each
+//!    weight, 4 bytes.
 //!
 //! The bytes of a row are those of [`crate::stored::canonical`], which do not depend on its layout. In a Boolean row,
 //! bit 1 is the value 1, and bit 0 is the value 0 or -1.
@@ -26,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, Shape};
+use halfspace_core::learners::sample::weights::Weight;
 
 use crate::classes::Classes;
 use crate::stored::header::LabelsKind;
@@ -34,6 +37,9 @@ use crate::stored::parts::{RowsPart, for_each_part};
 use crate::vocabulary::Vocabulary;
 
 const TAG: &[u8; 16] = b"halfspace-data-2";
+
+/// What stands before the weights.
+const WEIGHTS_TAG: &[u8; 8] = b"-weights";
 
 /// Bytes per update of the hash, because many rows are short.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -44,12 +50,17 @@ const CHUNKS_WAITING: usize = 8;
 /// Stored bytes from which a thread for the hash saves time.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// The digest of the canonical rows, of the names of their classes, which are 1 and -1 without names, and of those of
-/// their features.
-pub fn digest(data: &Data, classes: Option<&Classes>, vocabulary: Option<&Vocabulary>) -> [u8; 32] {
+/// The digest of the canonical rows, of the names of their classes, which are 1 and -1 without names, of those of their
+/// features, and of the weights of the rows.
+pub fn digest(
+    data: &Data,
+    classes: Option<&Classes>,
+    vocabulary: Option<&Vocabulary>,
+    weights: Option<&[Weight]>,
+) -> [u8; 32] {
     let mut digest = RowsDigest::new(&data.shape());
     digest.add(data);
-    digest.finish(classes, vocabulary)
+    digest.finish(classes, vocabulary, weights)
 }
 
 /// Digest of rows that arrive one after the other.
@@ -122,11 +133,12 @@ impl RowsDigest {
         }
     }
 
-    /// Adds the names of the classes, which are 1 and -1 if there are none, and those of the features.
+    /// Adds the names of the classes, which are 1 and -1 if there are none, those of the features, and the weights.
     pub(crate) fn finish(
         mut self,
         classes: Option<&Classes>,
         vocabulary: Option<&Vocabulary>,
+        weights: Option<&[Weight]>,
     ) -> [u8; 32] {
         if self.is_labelled {
             self.push_bytes(&Classes::bytes_of(classes));
@@ -134,6 +146,12 @@ impl RowsDigest {
         if let Some(vocabulary) = vocabulary {
             self.push_bytes(&(vocabulary.len() as u64).to_le_bytes());
             self.push_bytes(&vocabulary.to_bytes());
+        }
+        if let Some(weights) = weights {
+            self.push_bytes(WEIGHTS_TAG);
+            for weight in weights {
+                self.push_bytes(&weight.thousandths().to_le_bytes());
+            }
         }
         self.hash.update(&mut self.chunk);
         match self.hash {

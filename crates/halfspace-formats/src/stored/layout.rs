@@ -3,8 +3,8 @@
 //! All integers are little-endian. The header has 40 bytes:
 //!
 //! - the magic `halfspac` (8 bytes) and the version (4 bytes);
-//! - four bytes: the kind of the rows, that of the labels, the sum of 1 for sparse rows and 2 for a vocabulary, and the
-//!   number of bit planes of the class codes, which is 0 without labels;
+//! - four bytes: the kind of the rows, that of the labels, the sum of 1 for sparse rows, 2 for a vocabulary and 4 for
+//!   weights, and the number of bit planes of the class codes, which is 0 without labels;
 //! - n, the number of rows, and the bytes of a whole block or, for sparse rows, the number of active features of
 //!   all rows (8 bytes each).
 //!
@@ -21,7 +21,8 @@
 //!
 //! After the last block of labelled data come the names of the classes, as a unit: the number of their bytes (8
 //! bytes), and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. If features have names, those follow
-//! in the same form, with the bytes of [`Vocabulary::to_bytes`]. The index of sparse rows comes last.
+//! in the same form, with the bytes of [`Vocabulary::to_bytes`]. The weights of the examples, if they have weights,
+//! follow in this form too: each in thousandths, in 4 bytes. The index of sparse rows comes last.
 //!
 //! A *unit* is the least amount that is read at once, normally a block. If dense real rows have at least 64 features,
 //! each row is a unit, and so are the labels of a block. A check follows each unit: the CRC-64/NVME of its bytes,
@@ -37,11 +38,13 @@ use crc_fast::crc64_nvme;
 use halfspace_core::bits::{BLOCK_ROWS, words_for};
 use halfspace_core::learners::sample::classes::{PLANES_MAX, planes_for};
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
+use halfspace_core::learners::sample::weights::Weight;
 
 use crate::classes::Classes;
 use crate::stored::header::{BlocksError, LabelsKind};
 
 use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
+use crate::stored::weights;
 use crate::stored::words::WordReader;
 use crate::vocabulary::Vocabulary;
 
@@ -57,12 +60,20 @@ pub(crate) const HEAD_BYTES: usize = 40;
 /// more time, because the CRC is slow below 512 bytes.
 const ROW_UNIT_N_MIN: usize = 64;
 
+/// The units that only some data have after their rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// The names of the features.
+    pub names: bool,
+    /// The weights of the examples.
+    pub weights: bool,
+}
+
 /// Layout of certain stored data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     header: Shape,
-    /// Whether the features have names, which are stored too.
-    is_named: bool,
+    units: Units,
     /// Check of the header.
     check: u64,
     /// The index of sparse rows, if it was read: the byte offset of the end of each block.
@@ -79,10 +90,10 @@ impl Layout {
     ///
     /// # Errors
     /// When the bytes of a block exceed 64 bits.
-    pub fn new(header: Shape, is_named: bool) -> Result<Self, BlocksError> {
+    pub fn new(header: Shape, units: Units) -> Result<Self, BlocksError> {
         let mut layout = Self {
             header,
-            is_named,
+            units,
             check: 0,
             ends: None,
             classes: None,
@@ -98,7 +109,12 @@ impl Layout {
 
     /// Whether the features have names, which are stored too.
     pub fn is_named(&self) -> bool {
-        self.is_named
+        self.units.names
+    }
+
+    /// Whether the examples have weights, which are stored too.
+    pub fn is_weighted(&self) -> bool {
+        self.units.weights
     }
 
     /// The number of blocks.
@@ -117,11 +133,11 @@ impl Layout {
         head[..8].copy_from_slice(MAGIC);
         head[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let is_sparse = u8::from(header.entries.is_some());
-        let is_named = u8::from(self.is_named) << 1;
+        let units = u8::from(self.units.names) << 1 | u8::from(self.units.weights) << 2;
         let kinds = [
             u8::from(header.is_real),
             LabelsKind::of(header.labels).code(),
-            is_sparse | is_named,
+            is_sparse | units,
             header.labels.planes() as u8,
         ];
         head[12..16].copy_from_slice(&kinds);
@@ -162,10 +178,10 @@ impl Layout {
         if check != crc64_nvme(&head) {
             return Err(BlocksError::Header("its check"));
         }
-        let (header, is_named) = header_of(&head)?;
+        let (header, units) = header_of(&head)?;
         let layout = Self {
             header,
-            is_named,
+            units,
             check,
             ends: None,
             classes: None,
@@ -327,6 +343,34 @@ impl Layout {
         self.unit(self.blocks() + 2, 0)
     }
 
+    /// The unit number of the weights.
+    pub(crate) fn weights_unit(&self) -> usize {
+        self.unit(self.blocks() + 3, 0)
+    }
+
+    /// The bytes of the weights with their check, or `None` above 64 bits.
+    pub(crate) fn weights_bytes(&self) -> Option<u64> {
+        match self.units.weights {
+            false => Some(0),
+            true => weights::stored_bytes(self.header.examples),
+        }
+    }
+
+    /// Reads the weights, if there are any.
+    ///
+    /// # Errors
+    /// When the words are not the weights of these rows.
+    pub(crate) fn weights_from(
+        &self,
+        words: &mut WordReader<impl Read>,
+    ) -> Result<Option<Arc<[Weight]>>, BlocksError> {
+        if !self.units.weights {
+            return Ok(None);
+        }
+        let check = |crc| self.check_of(self.weights_unit(), crc);
+        weights::read(self.header.examples, check, words).map(Some)
+    }
+
     /// The bytes of a unit of names that take `names` bytes, or `None` above 64 bits.
     pub(crate) fn names_bytes(names: u64) -> Option<u64> {
         let others = (1 + CHECK_WORDS) * WORD_BYTES;
@@ -335,12 +379,13 @@ impl Layout {
             .checked_add(others as u64)
     }
 
-    /// Where the names of the classes are, and those of the features after them, if there are `bytes` stored bytes and
-    /// the index was read. `None` without names.
+    /// Where the names of the classes are, and those of the features and the weights after them, if there are `bytes`
+    /// stored bytes and the index was read. `None` without any of them.
     pub fn names_place(&self, bytes: u64) -> Option<Range<u64>> {
         let start = self.block_end(self.blocks() - 1)?;
         let end = bytes.checked_sub(self.index_bytes().unwrap_or(0))?;
-        (self.has_classes() || self.is_named).then_some(start..end.max(start))
+        let has_any = self.has_classes() || self.units != Units::default();
+        has_any.then_some(start..end.max(start))
     }
 
     /// Reads the names of classes and of features.
@@ -363,7 +408,7 @@ impl Layout {
             false => None,
             true => Some(self.classes_in(&names_unit(words)?)?),
         };
-        let vocabulary = match self.is_named {
+        let vocabulary = match self.units.names {
             false => None,
             true => Some(self.vocabulary(&names_unit(words)?)?),
         };
@@ -424,7 +469,8 @@ impl Layout {
         let names = names.and_then(Self::names_bytes).unwrap_or(0);
         blocks
             .checked_add(self.index_bytes().unwrap_or(0))?
-            .checked_add(names)
+            .checked_add(names)?
+            .checked_add(self.weights_bytes()?)
     }
 
     /// The number of units in a whole block.
@@ -475,10 +521,11 @@ impl Layout {
     }
 }
 
-/// The bytes of the stored form without names, or `None` above 64 bits. For sparse rows this is an upper bound.
+/// The bytes of the stored form without names and weights, or `None` above 64 bits. For sparse rows this is an upper
+/// bound.
 pub fn stored_bytes(header: &Shape) -> Option<u64> {
     let Some(entries) = header.entries else {
-        return Layout::new(*header, false).ok()?.stored_bytes();
+        return Layout::new(*header, Units::default()).ok()?.stored_bytes();
     };
     let value = if header.is_real { WORD_BYTES } else { 0 };
     let of_entries = entries.checked_mul(NUMBER_BYTES_MAX + value)?;
@@ -508,8 +555,8 @@ fn names_unit(words: &mut WordReader<impl Read>) -> Result<Vec<u8>, BlocksError>
     Ok(unit.into_flattened())
 }
 
-/// Reads kinds and sizes from the bytes of a header, and whether the features have names.
-fn header_of(head: &[u8; HEAD_BYTES]) -> Result<(Shape, bool), BlocksError> {
+/// Reads kinds and sizes from the bytes of a header, and which units the data have.
+fn header_of(head: &[u8; HEAD_BYTES]) -> Result<(Shape, Units), BlocksError> {
     let is_real = match head[12] {
         0 => false,
         1 => true,
@@ -522,8 +569,9 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<(Shape, bool), BlocksError> {
         2 => LabelKind::Unlabelled,
         _ => return Err(BlocksError::Header("the kind of the labels")),
     };
-    let (is_sparse, is_named) = (head[14] & 1 == 1, head[14] & 2 == 2);
-    if head[14] > 3 {
+    let has = |bit: u8| head[14] & bit == bit;
+    let is_sparse = has(1);
+    if head[14] > 7 {
         return Err(BlocksError::Header("the layout of the rows"));
     }
     if planes > PLANES_MAX || (planes > 0) != labels.is_labelled() {
@@ -544,5 +592,6 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<(Shape, bool), BlocksError> {
         },
         labels,
     };
-    Ok((shape, is_named))
+    let (names, weights) = (has(2), has(4));
+    Ok((shape, Units { names, weights }))
 }

@@ -14,4 +14,5 @@ pub(crate) mod read_at;
 pub(crate) mod sparse_blocks;
 pub(crate) mod spool;
 pub(crate) mod stored_examples;
+pub(crate) mod weights;
 pub(crate) mod words;

@@ -18,6 +18,8 @@ use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
+use halfspace_core::learners::sample::weights::Weight;
+use halfspace_core::memory;
 
 use crate::classes::{Classes, Recoding};
 use crate::stored::block_range::RowRange;
@@ -26,6 +28,7 @@ use crate::stored::digest::RowsDigest;
 use crate::stored::header::BlocksError;
 use crate::stored::layout::Layout;
 use crate::stored::read_at::{ReadAt, ReadFrom};
+use crate::stored::weights;
 use crate::stored::words::WordReader;
 use crate::vocabulary::{Renumbering, Vocabulary};
 
@@ -58,6 +61,8 @@ pub struct StoredExamples {
     /// Where the names of features are, if they have names.
     vocabulary_place: Option<Range<u64>>,
     vocabulary: OnceLock<Arc<Vocabulary>>,
+    /// Where the weights are, if the examples have weights.
+    weights_place: Option<Range<u64>>,
     /// The ids of features instead of the stored ones, set before the first read.
     renumbering: OnceLock<Renumbering>,
 }
@@ -96,14 +101,16 @@ impl StoredExamples {
             layout = layout.with_classes(&read_place(&*source, &unit)?)?;
             place.start = unit.end;
         }
-        let place = names.filter(|_| layout.is_named());
+        let place = names.clone().filter(|_| layout.is_named());
         let vocabulary_place = place.map(|place| names_unit(&*source, place)).transpose()?;
-        let names = vocabulary_place
+        let names_bytes = vocabulary_place
             .as_ref()
             .map_or(0, |place| place.end - place.start);
+        let weights_place = names.filter(|_| layout.is_weighted());
+        let weights_place = weights_place.map(|place| place.start + names_bytes..place.end);
         let expected = layout
             .stored_bytes()
-            .and_then(|bytes| bytes.checked_add(names));
+            .and_then(|bytes| bytes.checked_add(names_bytes));
         let expected = expected.ok_or(BlocksError::Truncated)?;
         match bytes {
             found if found < expected => return Err(BlocksError::Truncated),
@@ -121,6 +128,7 @@ impl StoredExamples {
             failure: OnceLock::new(),
             vocabulary_place,
             vocabulary: OnceLock::new(),
+            weights_place,
             renumbering: OnceLock::new(),
         })
     }
@@ -183,6 +191,30 @@ impl StoredExamples {
             let _ = self.vocabulary.set(Arc::new(read));
         }
         Ok(self.vocabulary.get())
+    }
+
+    /// The weights of the examples, if they have weights. They are read at each call, and take four bytes per example.
+    ///
+    /// # Errors
+    /// [`Interrupt::Unreadable`] when they are damaged or cannot be read, and [`Interrupt::Memory`] when there is too
+    /// little memory for them.
+    pub fn weights(&self) -> Result<Option<Arc<[Weight]>>, Interrupt> {
+        if self.weights_place.is_none() {
+            return Ok(None);
+        }
+        let bytes = weights::reading_bytes(self.header().examples);
+        memory::need(bytes).map_err(|_| Interrupt::Memory)?;
+        self.read_weights().map_err(|error| self.failed(error))
+    }
+
+    fn read_weights(&self) -> Result<Option<Arc<[Weight]>>, BlocksError> {
+        let Some(Range { start, end }) = self.weights_place else {
+            return Ok(None);
+        };
+        let read = ReadFrom::new(&*self.source, start, end - start);
+        let buffered = BufReader::with_capacity(READ_BYTES, read);
+        self.layout
+            .weights_from(&mut WordReader::with_crc(buffered))
     }
 
     /// The kinds and sizes of the examples.
@@ -263,10 +295,14 @@ impl StoredExamples {
             see(end.zip(start).map_or(0, |(end, start)| end - start));
             row = rows.end;
         }
-        match self.read_vocabulary() {
+        match self
+            .read_vocabulary()
+            .and_then(|names| Ok((names, self.read_weights()?)))
+        {
             Err(damage) => damages.push(damage),
-            Ok(names) if damages.is_empty() && with_digest => {
-                if digest.finish(self.classes(), names.map(Arc::as_ref)) != self.sha256 {
+            Ok((names, weights)) if damages.is_empty() && with_digest => {
+                let names = names.map(Arc::as_ref);
+                if digest.finish(self.classes(), names, weights.as_deref()) != self.sha256 {
                     damages.push(BlocksError::Digest);
                 }
             }
@@ -285,7 +321,8 @@ impl StoredExamples {
 
     fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
         let names = self.vocabulary()?.map(Arc::as_ref);
-        if digest.finish(self.classes(), names) != self.sha256 {
+        let weights = self.weights()?;
+        if digest.finish(self.classes(), names, weights.as_deref()) != self.sha256 {
             return Err(self.failed(BlocksError::Digest));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The columns of a table: their names and their roles.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use halfspace_core::memory::{self, NoMemory};
@@ -9,7 +9,7 @@ use super::bare_line::LabelPlace;
 use super::table_column::TableColumn;
 use super::unnamed::Unnamed;
 use crate::encoding::options::{Numbers, TableOptions};
-use crate::encoding::{ColumnEncoding, KindName, TableEncoding};
+use crate::encoding::{KindName, LabelEncoding, TableEncoding};
 use crate::error::{Fault, FormatErrorKind, excerpt, listed};
 use crate::options::{LabelsColumn, Options};
 use crate::stored::raw_cells::RawHead;
@@ -42,6 +42,8 @@ pub(crate) struct TableColumns {
     pub(crate) has_header: bool,
     /// The label column, from 0.
     pub(crate) label: Option<usize>,
+    /// The column of the weights, from 0.
+    pub(crate) weights: Option<usize>,
 }
 
 impl TableColumns {
@@ -82,11 +84,12 @@ impl TableColumns {
             columns,
             has_header,
             label: None,
+            weights: None,
         })
     }
 
     /// The position of each name, so that many names are found in one pass. Of equal names the first counts.
-    fn by_name(&self) -> Result<HashMap<&str, usize>, NoMemory> {
+    pub(super) fn by_name(&self) -> Result<HashMap<&str, usize>, NoMemory> {
         // A hash table has at most four places for each entry.
         memory::need_of::<(&str, usize, u8)>(4 * self.columns.len())?;
         let mut places = HashMap::with_capacity(self.columns.len());
@@ -127,10 +130,12 @@ impl TableColumns {
             }
         }
         self.take_roles(options);
+        self.weights = self.weights_column(options)?;
         self.label = match (labels, &options.roles) {
             (None, Some(roles)) => roles.label.filter(|&at| at < self.columns.len()),
             _ => self.label_column(labels, options)?,
         };
+        self.check_weights(options)?;
         if let Some(label) = self.label {
             self.columns[label].ignored = None;
             self.columns[label].unnamed = Unnamed::No;
@@ -162,6 +167,16 @@ impl TableColumns {
         }
     }
 
+    /// The columns that are no features, because they hold the labels and the weights.
+    pub(crate) fn beside(&self) -> [Option<usize>; 2] {
+        [self.label, self.weights]
+    }
+
+    /// Whether the column holds the labels or the weights.
+    pub(crate) fn is_beside(&self, at: usize) -> bool {
+        self.beside().contains(&Some(at))
+    }
+
     /// What the raw cells of the table begin with.
     pub(crate) fn raw_head(&self, options: &Options) -> RawHead {
         let names = self.columns.iter().map(|column| column.name.clone());
@@ -177,7 +192,7 @@ impl TableColumns {
     /// Whether every cell that is a number can be a feature as it is.
     pub(crate) fn are_plain(&self, options: &TableOptions) -> bool {
         let is_plain = |(at, column): (usize, &TableColumn)| {
-            self.label == Some(at)
+            self.is_beside(at)
                 || column.kind.is_none()
                     && column.ignored.is_none()
                     && !(self.has_header && column.name.is_empty() && column.is_open())
@@ -190,6 +205,10 @@ impl TableColumns {
         let is_read = |(at, column): (usize, &TableColumn)| {
             self.label == Some(at) || column.ignored.is_none() && !column.is_open()
         };
+        // The features are then not the rest of a line.
+        if self.weights.is_some() {
+            return None;
+        }
         if !self.columns.iter().enumerate().all(is_read) {
             return None;
         }
@@ -224,6 +243,10 @@ impl TableColumns {
                     .iter()
                     .position(|column| column.name == label.column),
                 (true, false) => return Err(self.no_label_among_names()),
+                // Without the weights, the labels may stand further in front.
+                (false, _) if self.lacks_weights_before(label, encoding) => {
+                    return Err(self.no_label_without_names());
+                }
                 (false, _) => Some(label.index as usize - 1).filter(|&at| at <= last),
             };
             let missing = || {
@@ -252,7 +275,8 @@ impl TableColumns {
             let mut names = LABEL_NAMES.iter();
             names.any(|known| name.eq_ignore_ascii_case(known)) && !is_feature(name)
         };
-        let mut found = (0..self.columns.len()).filter(|&at| is_label(&self.columns[at]));
+        let is_label = |&at: &usize| self.weights != Some(at) && is_label(&self.columns[at]);
+        let mut found = (0..self.columns.len()).filter(is_label);
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(Some(at)),
             (None, _) if given.is_some() => Ok(None),
@@ -274,6 +298,14 @@ impl TableColumns {
                 Err(self.naming_the_labels(named))
             }
         }
+    }
+
+    /// Whether a table without names may lack the weights of an encoding that stand before its label.
+    fn lacks_weights_before(&self, label: &LabelEncoding, encoding: &TableEncoding) -> bool {
+        let weights = encoding.weights.as_ref();
+        let is_before = weights.is_some_and(|weights| weights.index < label.index);
+        let count = encoding.column_count() + encoding.ignored.len() + 2;
+        is_before && (label.index as usize..count).contains(&self.columns.len())
     }
 
     /// Adds the places where labels usually are, unless the first line may be a comment.
@@ -355,7 +387,7 @@ impl TableColumns {
     }
 
     /// Finds a column by its name or its number, which counts from 1, or from -1 at the end.
-    fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
+    pub(super) fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
         let by_name = self.columns.iter().position(|column| column.name == name);
         self.place(name, by_name, option)
     }
@@ -406,7 +438,7 @@ impl TableColumns {
         }
     }
 
-    fn listed(&self) -> String {
+    pub(super) fn listed(&self) -> String {
         let columns = self.columns.iter();
         listed(
             columns.map(|column| excerpt(column.name.as_bytes())),
@@ -416,112 +448,6 @@ impl TableColumns {
 
     pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {
         self.columns[at].about(&self.said(at), fault)
-    }
-
-    /// The columns of the encoding in their order, as indices of columns of this table.
-    ///
-    /// # Errors
-    /// When the table lacks a column of the encoding, or has one too many.
-    pub(crate) fn places(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {
-        if self.has_header && encoding.header {
-            return self.places_by_name(encoding);
-        }
-        let others = encoding.column_count() + encoding.ignored.len();
-        let their_label = encoding
-            .label
-            .as_ref()
-            .map(|label| label.index as usize - 1);
-        let count = self.columns.len();
-        let own_label = match self.label {
-            None if count == others => None,
-            None => their_label,
-            label => label,
-        };
-        if count != others + usize::from(own_label.is_some()) {
-            let detail = format!(
-                "The rows have {count} cells, but the encoding has {others} columns beside the label."
-            );
-            return Err(Fault::new(FormatErrorKind::UnequalLength, detail));
-        }
-        // Apart from the label, the columns keep their order.
-        let place = |column: &ColumnEncoding| {
-            let index = column.place();
-            let rank = index - usize::from(their_label.is_some_and(|label| label < index));
-            rank + usize::from(own_label.is_some_and(|label| label <= rank))
-        };
-        memory::collect(encoding.columns.iter().map(|column| Ok(place(column))))
-    }
-
-    /// Gives columns the kinds that they have in an encoding of names. Columns may be absent, and further ones give
-    /// names that the encoding does not have.
-    ///
-    /// # Errors
-    /// As for [`Self::places`], if columns are matched by position.
-    fn read_as(&mut self, encoding: &TableEncoding) -> Result<(), Fault> {
-        let (read, unread): (Vec<_>, Vec<_>) = if self.has_header && encoding.header {
-            let own = self.by_name()?;
-            let label = encoding.label.iter().map(|label| &label.column);
-            let others = encoding.ignored.iter().map(|ignored| &ignored.column);
-            let place = |name: &String| own.get(name.as_str()).copied();
-            let read = encoding.columns.iter();
-            let read = read.filter_map(|column| Some(Ok((place(&column.name)?, column))));
-            let unread = others.chain(label).filter_map(|name| place(name).map(Ok));
-            (
-                memory::collect::<_, NoMemory>(read)?,
-                memory::collect::<_, NoMemory>(unread)?,
-            )
-        } else {
-            let places = self.places(encoding)?;
-            let is_unread = |at: &usize| !places.contains(at);
-            let unread = (0..self.columns.len()).filter(is_unread).collect();
-            (places.into_iter().zip(&encoding.columns).collect(), unread)
-        };
-        for at in unread.into_iter().filter(|at| self.label != Some(*at)) {
-            let ignored = &mut self.columns[at].ignored;
-            ignored.get_or_insert("the encoding ignores the column");
-        }
-        for (at, column) in read {
-            let own = &mut self.columns[at];
-            own.name.clone_from(&column.name);
-            own.kind = Some(column.kind_name());
-        }
-        Ok(())
-    }
-
-    fn places_by_name(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {
-        let own = self.by_name()?;
-        let mut known = HashSet::new();
-        let ignored = encoding.ignored.iter().map(|ignored| &ignored.column);
-        let others = ignored.chain(encoding.label.iter().map(|label| &label.column));
-        let names = encoding.columns.iter().map(|column| &column.name);
-        for name in names.chain(others) {
-            memory::insert(&mut known, name.as_str())?;
-        }
-        let surplus = (0..self.columns.len()).find(|&at| {
-            let column = &self.columns[at];
-            let is_known = known.contains(column.name.as_str());
-            self.label != Some(at) && column.ignored.is_none() && !is_known
-        });
-        if let Some(at) = surplus {
-            let detail = format!(
-                "The encoding does not know the column {}; `ignore={}` leaves the column out.",
-                excerpt(self.columns[at].name.as_bytes()),
-                self.said(at)
-            );
-            let fault = Fault::new(FormatErrorKind::TableOption, detail);
-            return Err(fault.mended_by("ignore", self.said(at)));
-        }
-        let place = |column: &ColumnEncoding| {
-            own.get(column.name.as_str()).copied().ok_or_else(|| {
-                let detail = format!(
-                    "The table has no column {}, which the encoding needs; the columns are {}.",
-                    excerpt(column.name.as_bytes()),
-                    self.listed()
-                );
-                Fault::new(FormatErrorKind::TableOption, detail)
-            })
-        };
-        memory::collect(encoding.columns.iter().map(place))
     }
 
     /// The columns that may turn out to have no features.
@@ -538,7 +464,7 @@ impl TableColumns {
     pub(crate) fn features(&self) -> impl Iterator<Item = usize> {
         let is_feature = |&at: &usize| {
             let column = &self.columns[at];
-            self.label != Some(at) && column.ignored.is_none() && column.no_feature().is_none()
+            !self.is_beside(at) && column.ignored.is_none() && column.no_feature().is_none()
         };
         (0..self.columns.len()).filter(is_feature)
     }

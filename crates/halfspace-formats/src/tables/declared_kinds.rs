@@ -32,7 +32,7 @@ impl Options {
         };
         let assigned = table.assign(self.labels.as_ref(), &self.table);
         let is_text = |(at, column): (usize, &TableColumn)| {
-            let is_read = table.label != Some(at) && column.ignored.is_none();
+            let is_read = !table.is_beside(at) && column.ignored.is_none();
             is_read && column.kind == Some(KindName::Text)
         };
         assigned.is_ok() && table.columns.iter().enumerate().any(is_text)

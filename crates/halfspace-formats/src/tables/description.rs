@@ -91,6 +91,7 @@ impl TableColumns {
         });
         Ok(TableEncoding {
             label,
+            weights: self.described_weights(),
             columns,
             ignored: memory::collect(ignored)?,
             missing,

@@ -8,6 +8,7 @@ use halfspace_core::memory;
 use super::columns::{InColumn, TableColumns};
 use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::cell::{Cell, Content};
+use crate::encoding::options::StatedWeights;
 use crate::error::{Fault, FormatErrorKind, name};
 use crate::numbers::{DecimalMark, NumberFault};
 use crate::options::{Header, LabelsColumn, Options};
@@ -67,12 +68,17 @@ fn has_header<'c>(
                 |at| matches!(cell(at).content(DecimalMark::Point), Content::Written(_));
             let is_number =
                 |at| cell(at).number() != Err(NumberFault::NotANumber) || is_written(at);
-            let is_named = match &options.labels {
-                Some(LabelsColumn::Named(name)) if name.parse::<i64>().is_err() => {
-                    texts().any(|text| *text == *name.as_bytes())
-                }
-                _ => false,
+            let label = match &options.labels {
+                Some(LabelsColumn::Named(name)) => Some(name),
+                _ => None,
             };
+            let weights = match &options.table.weights {
+                Some(StatedWeights::Named(name)) => Some(name),
+                _ => None,
+            };
+            let is_named = label.into_iter().chain(weights).any(|name| {
+                name.parse::<i64>().is_err() && texts().any(|text| *text == *name.as_bytes())
+            });
             if is_named || (0..columns).any(is_number) {
                 return Ok(is_named);
             }

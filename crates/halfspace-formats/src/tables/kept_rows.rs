@@ -21,8 +21,8 @@ pub(super) fn label_bytes(code: Option<u32>) -> [u8; LABEL_CELLS] {
 
 /// All rows of a table in their order.
 pub(super) struct KeptRows {
-    /// The label column, from 0.
-    pub(super) label: Option<usize>,
+    /// The columns that hold the labels and the weights, from 0.
+    pub(super) beside: [Option<usize>; 2],
     pub(super) plain: Option<Parsed<ParsedRows>>,
     pub(super) cells: Cells,
     pub(super) columns: usize,
@@ -45,7 +45,7 @@ impl KeptRows {
             plain
                 .data
                 .for_each_row(plain.zero_bit_value, |values, label| {
-                    let features = (0..self.columns).filter(|&at| self.label != Some(at));
+                    let features = (0..self.columns).filter(|&at| !self.beside.contains(&Some(at)));
                     for (at, &value) in features.zip(values) {
                         row[at] = KeptCell::Number(value);
                     }

@@ -44,6 +44,9 @@ impl MissingRule {
         for (at, column) in encoded {
             of_numbers[at] = column.is_of_numbers();
         }
+        if let Some(at) = table.weights {
+            of_numbers[at] = true;
+        }
         if !of_numbers.contains(&true) {
             of_numbers.clear();
         }

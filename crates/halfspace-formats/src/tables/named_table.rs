@@ -150,7 +150,7 @@ impl NamedTable {
                 word,
             })
         };
-        let is_read = |at: &usize| table.label != Some(*at) && table.columns[*at].ignored.is_none();
+        let is_read = |at: &usize| !table.is_beside(*at) && table.columns[*at].ignored.is_none();
         let columns = (0..table.columns.len()).filter(is_read).map(column);
         let columns: Vec<NamedColumn> = memory::collect::<_, Fault>(columns)?;
         let is_word = |column: &&NamedColumn| column.cells() == Some(NamedCells::Nominal);

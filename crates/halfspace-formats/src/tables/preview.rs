@@ -32,8 +32,8 @@ pub struct Preview {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[schema(as = PreviewContent)]
 pub struct Previewed {
-    /// Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
-    /// other data has the label and the first 1,000 features. A name is cut like a cell.
+    /// Names of the cells of each row. A row of a table has the first 1,000 columns and those of the labels and the
+    /// weights. A row of other data has the label and the first 1,000 features. A name is cut like a cell.
     pub names: Vec<String>,
     /// The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
     /// as numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells

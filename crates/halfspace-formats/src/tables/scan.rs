@@ -60,7 +60,7 @@ impl TableScan {
         let mut number = 0;
         if let Some(plain) = &mut plain {
             let features: Vec<usize> = (0..columns.len())
-                .filter(|&at| table.label != Some(at))
+                .filter(|&at| !table.is_beside(at))
                 .collect();
             plain.data.for_each_row(plain.zero_bit_value, |values, _| {
                 number += 1;
@@ -151,7 +151,7 @@ impl TableScan {
         self.row.clear();
         for (at, scan) in self.columns.iter_mut().enumerate() {
             let column = &table.columns[at];
-            if column.ignored.is_some() || table.label == Some(at) {
+            if column.ignored.is_some() || table.is_beside(at) {
                 self.row.push(KeptCell::Code(0));
                 continue;
             }
@@ -258,7 +258,7 @@ impl TableScan {
             }
         }
         let mut rows = KeptRows {
-            label: table.label,
+            beside: table.beside(),
             plain: self.plain.take(),
             cells,
             columns: self.columns.len(),

@@ -17,7 +17,7 @@ use crate::error::{Fault, legible};
 use crate::numbers::DecimalMark;
 use crate::options::Options;
 
-/// The largest number of columns of a preview, without the label column.
+/// The largest number of columns of a preview, without those of the labels and the weights.
 pub const PREVIEW_COLUMNS_MAX: usize = 1000;
 
 /// The largest number of characters of a cell in a preview.
@@ -44,11 +44,11 @@ pub struct PreviewColumn {
     pub index: u32,
     /// Use of the column.
     pub role: ColumnRole,
-    /// Kind that the column is read as. Null for the label, for a column without cells, and for a column that cannot
-    /// be read.
+    /// Kind that the column is read as. Null for the labels and the weights, for a column without cells, and for a
+    /// column that cannot be read.
     pub kind: Option<KindName>,
-    /// Kinds that the option `kinds` accepts for the column while the other options stay. The label has none. A column
-    /// with words can also be `text`, and then all columns give names.
+    /// Kinds that the option `kinds` accepts for the column while the other options stay. The labels and the
+    /// weights have none. A column with words can also be `text`, and then all columns give names.
     pub kinds: Vec<KindName>,
     /// Number of different texts in the cells that are not missing. Null if there are more than 256.
     pub distinct: Option<u32>,
@@ -78,6 +78,8 @@ pub enum ColumnRole {
     Feature,
     /// The column holds the labels.
     Label,
+    /// The column holds the weights of the examples.
+    Weights,
     /// The column is not read.
     Ignored,
 }
@@ -88,6 +90,7 @@ pub(crate) struct SeenTable {
     pub(super) column_count: usize,
     pub(super) has_header: bool,
     pub(super) label: Option<usize>,
+    weights: Option<usize>,
     coding: NumberCoding,
     decimal: Option<DecimalMark>,
     /// Whether the cells give names, which nobody lists in advance.
@@ -150,12 +153,15 @@ impl SeenTable {
         };
         let count = table.columns.len();
         let first = 0..count.min(PREVIEW_COLUMNS_MAX);
-        let label = table.label.filter(|at| !first.contains(at));
+        let beside = table.beside().into_iter().flatten();
+        let mut beside: Vec<usize> = beside.filter(|at| !first.contains(at)).collect();
+        beside.sort_unstable();
         Self {
-            columns: first.chain(label).map(seen).collect(),
+            columns: first.chain(beside).map(seen).collect(),
             column_count: count,
             has_header: table.has_header,
             label: table.label,
+            weights: table.weights,
             coding: options.number_coding(),
             decimal: options.decimal,
             is_open,
@@ -263,11 +269,12 @@ impl SeenColumn {
     fn read_as(&self, table: &SeenTable) -> (ColumnRole, Option<KindName>, Option<Fault>) {
         let role = match self.column.ignored.is_some() || self.column.no_feature().is_some() {
             _ if table.label == Some(self.at) => ColumnRole::Label,
+            _ if table.weights == Some(self.at) => ColumnRole::Weights,
             true => ColumnRole::Ignored,
             false => ColumnRole::Feature,
         };
         let (kind, fault) = match (role, self.given) {
-            (ColumnRole::Label, _) => (None, None),
+            (ColumnRole::Label | ColumnRole::Weights, _) => (None, None),
             (ColumnRole::Ignored, _) => (Some(KindName::Ignored), None),
             (ColumnRole::Feature, Some(given)) => (Some(given), None),
             (ColumnRole::Feature, None) => self.read_kind(table),
@@ -355,7 +362,7 @@ impl SeenColumn {
 
     fn accepted_kinds(&self, role: ColumnRole, table: &SeenTable) -> Vec<KindName> {
         match (role, self.given) {
-            (ColumnRole::Label, _) => return Vec::new(),
+            (ColumnRole::Label | ColumnRole::Weights, _) => return Vec::new(),
             (_, Some(given)) => return vec![given],
             _ => {}
         }

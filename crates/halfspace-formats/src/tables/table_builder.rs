@@ -5,8 +5,10 @@
 //! encoding at the end.
 
 mod bare_rows;
+mod declared_values;
 mod raw_rows;
 mod typed_rows;
+mod weighted_rows;
 
 use std::sync::Arc;
 
@@ -30,9 +32,10 @@ use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
+use crate::building::weight_column::WeightColumn;
 use crate::encoding::options::{Numbers, Scaling, Unknown};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
-use crate::numbers::{DecimalMark, NumberFault, parse_number};
+use crate::numbers::{DecimalMark, NumberFault};
 use crate::options::{LabelsColumn, Options};
 use crate::stored::raw_cells::CellWriter;
 use crate::stored::spool::Spool;
@@ -44,6 +47,7 @@ pub(crate) struct TableBuilder<'o> {
     table: TableColumns,
     /// None if labels are ignored.
     labels: Option<LabelNames>,
+    weights: WeightColumn,
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
@@ -135,6 +139,7 @@ impl<'o> TableBuilder<'o> {
             options,
             preview,
             labels: LabelNames::new(options, like)?,
+            weights: WeightColumn::default(),
             table,
             rows: 0,
             rows_dropped: 0,
@@ -166,7 +171,7 @@ impl<'o> TableBuilder<'o> {
         let options = &self.options.table;
         let given = options.encoding.iter().flat_map(|given| &given.columns);
         let encoded = self.stage.encoded().iter().copied().zip(given);
-        let reads = |at| self.table.label == Some(at) || self.reads(at);
+        let reads = |at| self.table.is_beside(at) || self.reads(at);
         MissingRule::new(&self.table, options, encoded, reads)
     }
 
@@ -190,37 +195,6 @@ impl<'o> TableBuilder<'o> {
     /// The label column, from 0.
     pub(crate) fn label(&self) -> Option<usize> {
         self.table.label
-    }
-
-    /// Declares the values of a column, whether they occur or not. If an encoding is given, its own values count
-    /// instead. Two values of the label mean +1 and -1.
-    ///
-    /// # Errors
-    /// When there are too many values.
-    pub(crate) fn declare_values<'v>(
-        &mut self,
-        at: usize,
-        values: impl Iterator<Item = &'v [u8]> + Clone,
-    ) -> Result<(), Fault> {
-        if let Some(raw) = &mut self.raw {
-            raw.declare_values(at, values.clone());
-        }
-        if self.table.label == Some(at) {
-            let labels = self.labels.iter_mut();
-            labels.zip(declared_labels(values)).try_for_each(
-                |(labels, [positive, negative])| labels.declare(positive, negative),
-            )?;
-            self.label_place = self.direct_place();
-            return Ok(());
-        }
-        if let Some(preview) = self.preview {
-            preview.declare(at, values.clone());
-        }
-        match &mut self.stage {
-            Stage::Scan(scan) => scan.declare(&self.table, at, values),
-            Stage::Named(named) => named.declare(at, values),
-            Stage::Plain(_) | Stage::Encoded(..) | Stage::Refused => Ok(()),
-        }
     }
 
     /// Reads a row of as many cells as the table has columns. `place` returns the place of a column.
@@ -307,6 +281,7 @@ impl<'o> TableBuilder<'o> {
                 read.map_err(|fault| placed((at, fault)))
             });
         let label = label.transpose()?;
+        self.read_weight(&cell).map_err(placed)?;
         if let Stage::Plain(plain) = &mut self.stage {
             let read = match given {
                 None => plain_row(plain, None, &cell, label, &place),
@@ -392,7 +367,7 @@ impl<'o> TableBuilder<'o> {
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
             Stage::Encoded(..) | Stage::Plain(_) if self.options.table.encoding.is_some() => {
-                self.table.label == Some(at) || self.encoded.binary_search(&at).is_ok()
+                self.table.is_beside(at) || self.encoded.binary_search(&at).is_ok()
             }
             _ => self.table.columns[at].ignored.is_none(),
         }
@@ -518,13 +493,14 @@ impl<'o> TableBuilder<'o> {
             classes: read.classes.clone(),
         });
         let read = read.map(|(_, read)| read);
-        let (mut parsed, encoding) = match self.stage {
+        let (mut parsed, mut encoding) = match self.stage {
             Stage::Plain(plain) => finish_plain(*plain, &table, options, read, label, missing)?,
             Stage::Scan(scan) => scan.finish(&table, options, read.zip(label), missing)?,
             Stage::Encoded(encoder, _) => {
                 let (parsed, encoding) = encoder.finish(options, read)?;
                 let encoding = TableEncoding {
                     label,
+                    weights: table.described_weights(),
                     missing,
                     ..encoding
                 };
@@ -533,11 +509,17 @@ impl<'o> TableBuilder<'o> {
             Stage::Named(named) => named.finish(&mut table, options, read.zip(label), missing)?,
             Stage::Refused => unreachable!("a refused table ended with its error above"),
         };
+        let given = options.table.encoding.as_deref();
+        let given = given.and_then(|given| given.weights.as_ref());
+        if let (None, Some(given)) = (table.weights, given) {
+            encoding.leave_out(given);
+        }
         let is_listed = !encoding.is_open() && (encoding.header || !encoding.is_plain());
         if is_listed {
             encoding.need_feature_names()?;
             parsed.feature_names = Some(encoding.feature_names());
         }
+        parsed.weights = self.weights.finish()?;
         parsed.classes = encoding.label.as_ref().map(|label| label.classes.clone());
         if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
             parsed.table = Some(Arc::new(encoding));
@@ -573,21 +555,10 @@ fn finish_plain(
         }
         Some(given) => TableEncoding {
             label,
+            weights: table.described_weights(),
             missing,
             ..given.as_ref().clone()
         },
     };
     Ok((parsed, encoding))
-}
-
-/// The values of +1 and -1 of a label with these values, if they are two. The first is +1, but 1 stays 1.
-fn declared_labels<'v>(mut values: impl Iterator<Item = &'v [u8]>) -> Option<[&'v [u8]; 2]> {
-    let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
-        return None;
-    };
-    let is_negative = |value| value == 0.0 || value == -1.0;
-    Some(match (parse_number(first), parse_number(second)) {
-        (Ok(other), Ok(1.0)) if is_negative(other) => [second, first],
-        _ => [first, second],
-    })
 }

@@ -36,6 +36,11 @@ impl TableColumn {
         }
     }
 
+    /// Lets the column hold something else than features.
+    pub(super) fn become_no_feature(&mut self) {
+        self.unnamed = Unnamed::No;
+    }
+
     /// Whether every cell of a column without a name was missing.
     pub(crate) fn is_empty(&self) -> bool {
         self.unnamed == Unnamed::Empty

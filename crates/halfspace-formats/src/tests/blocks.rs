@@ -11,7 +11,7 @@ use crate::{BlocksError, Classes, Layout, digest, read_blocks, write_blocks};
 
 fn stored(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_blocks(data, None, None, &mut bytes).expect("memory");
+    write_blocks(data, None, None, None, &mut bytes).expect("memory");
     bytes
 }
 
@@ -107,7 +107,7 @@ fn damaged_headers_of_stored_data_are_refused() {
     for (at, byte) in [
         (12, 9),
         (13, 9),
-        (14, 4),
+        (14, 8),
         (15, 0),
         (15, 17),
         (16, 0),
@@ -184,7 +184,7 @@ fn data_digest_depends_on_the_rows_not_on_their_text() {
         ),
     ];
     let digests =
-        same.map(|(format, body)| digest(&read(format, body).expect(body).data, None, None));
+        same.map(|(format, body)| digest(&read(format, body).expect(body).data, None, None, None));
     assert!(digests.iter().all(|digest| *digest == digests[0]));
     let others = [
         (Format::Libsvm, "1 1:1 3:1\n1 2:1\n"),
@@ -196,11 +196,11 @@ fn data_digest_depends_on_the_rows_not_on_their_text() {
     ];
     let mut seen = vec![digests[0]];
     for (format, body) in others {
-        let digest = digest(&read(format, body).expect(body).data, None, None);
+        let digest = digest(&read(format, body).expect(body).data, None, None, None);
         assert!(!seen.contains(&digest), "{body}");
         seen.push(digest);
     }
-    let real = |body| digest(&read(Format::Csv, body).expect(body).data, None, None);
+    let real = |body| digest(&read(Format::Csv, body).expect(body).data, None, None, None);
     assert_eq!(real("1,-0.0,2\n"), real("1,0,2.0\n"));
 }
 
@@ -221,12 +221,12 @@ fn data_digest_is_the_documented_one() {
     bytes.extend([1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
     let expected = |names: &[u8]| -> [u8; 32] { Sha256::digest([&bytes, names].concat()).into() };
     let plain = b"\x02\0\0\0\x02\0\0\0-1\x01\0\0\x001";
-    assert_eq!(digest(&data, None, None), expected(plain));
+    assert_eq!(digest(&data, None, None, None), expected(plain));
     let zero = Classes::new(Some("0".to_owned()), "1".to_owned());
-    assert_eq!(digest(&data, Some(&zero), None), expected(plain));
+    assert_eq!(digest(&data, Some(&zero), None, None), expected(plain));
     let rest = Classes::new(None, "yes".to_owned());
     let named = b"\x02\0\0\0\xff\xff\xff\xff\x03\0\0\0yes";
-    assert_eq!(digest(&data, Some(&rest), None), expected(named));
+    assert_eq!(digest(&data, Some(&rest), None, None), expected(named));
 }
 
 /// Rows of five classes, whose codes take three planes.
@@ -259,18 +259,18 @@ fn many_classes_are_stored_with_their_names() {
     for (n, is_real) in [(70, false), (3, true), (70, true)] {
         let (data, classes) = many_classes(n, is_real);
         let mut bytes = Vec::new();
-        write_blocks(&data, Some(&classes), None, &mut bytes).expect("memory");
+        write_blocks(&data, Some(&classes), None, None, &mut bytes).expect("memory");
         let read = read_blocks(bytes.as_slice()).expect("own");
-        assert_eq!(read, (data.clone(), Some(classes.clone()), None));
+        assert_eq!(read, (data.clone(), Some(classes.clone()), None, None));
         let other = Classes::of_names(["d", "e", "c", "b", "a"].map(str::to_owned));
         assert_ne!(
-            digest(&data, Some(&classes), None),
-            digest(&data, other.as_ref(), None)
+            digest(&data, Some(&classes), None, None),
+            digest(&data, other.as_ref(), None, None)
         );
         // Names for more or fewer planes are no names of these rows.
         let few = Classes::new(None, "a".to_owned());
         let mut bytes = Vec::new();
-        write_blocks(&data, Some(&few), None, &mut bytes).expect("memory");
+        write_blocks(&data, Some(&few), None, None, &mut bytes).expect("memory");
         assert!(matches!(
             read_blocks(bytes.as_slice()),
             Err(BlocksError::Header("the classes"))

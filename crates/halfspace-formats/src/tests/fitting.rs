@@ -153,7 +153,7 @@ fn filled_cells_are_those_of_the_same_table_with_the_values_written() {
     let written = fill("1", "1", "v");
     let digest_of = |body: &str, texts: &[&str]| {
         let (parsed, _) = read(body, texts);
-        digest(&parsed.data, parsed.classes.as_ref(), None)
+        digest(&parsed.data, parsed.classes.as_ref(), None, None)
     };
     for texts in [&["scale=standard"][..], &["scale=range"], &[]] {
         let filled = [texts, &["missing=most-frequent"]].concat();

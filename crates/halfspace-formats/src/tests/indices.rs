@@ -129,7 +129,14 @@ fn indices_of_sparse_rows_go_up_to_32_bits() {
     );
     // The stored form and a preview hold the active features only.
     let mut bytes = Vec::new();
-    crate::write_blocks(&parsed.data, parsed.classes.as_ref(), None, &mut bytes).expect("memory");
+    crate::write_blocks(
+        &parsed.data,
+        parsed.classes.as_ref(),
+        None,
+        None,
+        &mut bytes,
+    )
+    .expect("memory");
     assert!(bytes.len() < 1_000, "{}", bytes.len());
     assert_eq!(
         crate::read_blocks(bytes.as_slice()).expect("own").0,

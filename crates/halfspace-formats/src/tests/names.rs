@@ -340,9 +340,9 @@ fn stored_form_keeps_names_and_finds_every_flipped_bit() {
         let parsed = read_named(Format::Ndjson, body);
         let mut bytes = Vec::new();
         let (classes, names) = (parsed.classes.as_ref(), parsed.vocabulary.as_deref());
-        write_blocks(&parsed.data, classes, names, &mut bytes).expect("memory");
+        write_blocks(&parsed.data, classes, names, None, &mut bytes).expect("memory");
         assert!(Layout::read(bytes.as_slice()).expect("own").is_named());
-        let (data, _, read) = read_blocks(bytes.as_slice()).expect("own");
+        let (data, _, read, _) = read_blocks(bytes.as_slice()).expect("own");
         assert_eq!((&data, read.as_ref()), (&parsed.data, names));
         for bit in 0..8 * bytes.len() {
             bytes[bit / 8] ^= 1 << (bit % 8);

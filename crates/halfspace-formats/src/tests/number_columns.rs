@@ -17,7 +17,7 @@ fn table(cells: &[&str]) -> String {
 fn read(cells: &[&str], texts: &[&str]) -> Result<(Vec<u8>, TableEncoding), FormatError> {
     let mut parsed = parse(Format::Csv, table(cells).as_bytes(), &options_of(texts))?;
     let encoding = parsed.table.take().expect("a table");
-    let digest = digest(&parsed.data, parsed.classes.as_ref(), None);
+    let digest = digest(&parsed.data, parsed.classes.as_ref(), None, None);
     Ok((digest.to_vec(), Arc::unwrap_or_clone(encoding)))
 }
 
@@ -259,7 +259,7 @@ fn dates_become_their_parts() {
     let mut expected = parse(Format::Csv, plain.as_bytes(), &Options::default()).unwrap();
     assert_eq!(
         digest,
-        crate::digest(&expected.data, expected.classes.take().as_ref(), None).to_vec()
+        crate::digest(&expected.data, expected.classes.take().as_ref(), None, None).to_vec()
     );
     for (order, cells) in [
         (
@@ -415,7 +415,7 @@ fn dates_of_workbooks_are_those_of_texts() {
         book.styles = r#"<cellXfs><xf numFmtId="0"/><xf numFmtId="22"/></cellXfs>"#.to_owned();
         book.is_later = is_later;
         let mut parsed = parse(Format::Xlsx, book.bytes().as_slice(), &Options::default()).unwrap();
-        digest(&parsed.data, parsed.classes.take().as_ref(), None).to_vec()
+        digest(&parsed.data, parsed.classes.take().as_ref(), None, None).to_vec()
     };
     let date = |days: &str| format!(r#"<c s="1"><v>{days}</v></c>"#);
     let days = ["45351", "45658.5", "59", "45352"].map(date);

@@ -160,7 +160,7 @@ proptest! {
                 == matches!(expected.features(), Features::Boolean(_))
             {
                 prop_assert_eq!(&data, &expected);
-                prop_assert_eq!(digest(&data, None, None), digest(&expected, None, None));
+                prop_assert_eq!(digest(&data, None, None, None), digest(&expected, None, None, None));
             } else {
                 prop_assert_eq!(format, Format::Libsvm);
             }
@@ -234,7 +234,7 @@ proptest! {
             };
             let body = octets(&rows, bit_order);
             let data = parse(Format::Octets, body.as_slice(), &options).expect("good").data;
-            prop_assert_eq!(digest(&data, None, None), digest(&expected, None, None));
+            prop_assert_eq!(digest(&data, None, None, None), digest(&expected, None, None, None));
             prop_assert_eq!(data, expected.clone());
         }
     }
@@ -243,7 +243,7 @@ proptest! {
     fn stored_data_survive_the_round_trip(rows in prop_oneof![sample(&[1, -1]), sample(&[0, 1, 2])]) {
         let data = parse(Format::Csv, csv(&rows).as_bytes(), &Options::default()).expect("CSV").data;
         let mut bytes = Vec::new();
-        write_blocks(&data, None, None, &mut bytes).expect("memory");
+        write_blocks(&data, None, None, None, &mut bytes).expect("memory");
         prop_assert_eq!(read_blocks(bytes.as_slice()).expect("own").0, data);
     }
 
@@ -290,7 +290,7 @@ proptest! {
         }
         let data = read(Format::Csv, &csv(rows)).expect("good").data;
         let mut bytes = Vec::new();
-        write_blocks(&data, None, None, &mut bytes).expect("memory");
+        write_blocks(&data, None, None, None, &mut bytes).expect("memory");
         let at = at.index(bytes.len());
         bytes[at] = byte;
         let _ = read_blocks(bytes.as_slice());

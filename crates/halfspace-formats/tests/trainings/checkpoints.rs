@@ -361,13 +361,19 @@ fn plan(entry: &LearnerEntry, n: usize, count: Option<u64>, noise: f64) -> Plan 
 
 fn stored(data: &Data) -> StoredExamples {
     let mut bytes = Vec::new();
-    write_blocks(data, None, None, &mut bytes).unwrap();
+    write_blocks(data, None, None, None, &mut bytes).unwrap();
     let least = Buffers {
         whole_bytes_max: 0,
         window_bytes: 1,
     };
     let source = Box::new(Bytes::from(bytes));
-    StoredExamples::open(source, digest(data, None, None), least, StopFlag::default()).unwrap()
+    StoredExamples::open(
+        source,
+        digest(data, None, None, None),
+        least,
+        StopFlag::default(),
+    )
+    .unwrap()
 }
 
 /// Whether the task can run on this input. Each learner must run on some input.

@@ -40,13 +40,19 @@ const TINY: Buffers = Buffers {
 
 fn blob(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_blocks(data, None, None, &mut bytes).unwrap();
+    write_blocks(data, None, None, None, &mut bytes).unwrap();
     bytes
 }
 
 fn opened(source: impl ReadAt + 'static, data: &Data, buffers: Buffers) -> StoredExamples {
     let stop = StopFlag::default();
-    StoredExamples::open(Box::new(source), digest(data, None, None), buffers, stop).unwrap()
+    StoredExamples::open(
+        Box::new(source),
+        digest(data, None, None, None),
+        buffers,
+        stop,
+    )
+    .unwrap()
 }
 
 fn stored(data: &Data, buffers: Buffers) -> StoredExamples {
@@ -442,7 +448,8 @@ fn every_flipped_bit_of_stored_examples_is_found() {
         let verified = |bytes: Vec<u8>, buffers| {
             let stop = StopFlag::default();
             let source = Box::new(Bytes::from(bytes));
-            let stored = StoredExamples::open(source, digest(&data, None, None), buffers, stop);
+            let stored =
+                StoredExamples::open(source, digest(&data, None, None, None), buffers, stop);
             stored.is_ok_and(|stored| stored.verify(&StopFlag::default()).is_ok())
         };
         for buffers in [
@@ -528,7 +535,7 @@ fn suspended_reading_of_stored_examples_is_given_up() {
     let stop = StopFlag::default();
     let source = Box::new(Bytes::from(blob(&data)));
     let stored =
-        StoredExamples::open(source, digest(&data, None, None), TINY, stop.clone()).unwrap();
+        StoredExamples::open(source, digest(&data, None, None, None), TINY, stop.clone()).unwrap();
     stop.raise(Interrupt::Suspended);
     let winnow = task(find("kernel-winnow").unwrap(), &json!({}));
     let input = Input::Sample {

@@ -2,8 +2,8 @@
 //!
 //! A feature of a namespace has the name `namespace^feature`, and without a namespace its own. A value of the
 //! namespace, as in `|words:0.5`, multiplies those of its features. Tags are read over. A label is the name of a class,
-//! so a line of a ranking, of costs or of a decision among actions is refused, and so are weights of examples other
-//! than 1.
+//! so a line of a ranking, of costs or of a decision among actions is refused. An importance is the weight of the
+//! example.
 //! Source: the page "Input format" of the `vowpal_wabbit` wiki.
 //!
 //! In a line, `|` begins a namespace, blanks stand between features and a colon before a value, and nothing escapes
@@ -12,15 +12,19 @@
 
 use std::io::Read;
 
+use halfspace_core::learners::sample::weights::Weight;
+
 use crate::building::label_names::LabelNames;
 use crate::building::parsed::Parsed;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_rules::SampleRules;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::building::text_rules::TextRules;
+use crate::building::weight_column::{self, WeightColumn};
+use crate::cell::Cell;
 use crate::classes::unlabelled;
 use crate::error::{self, Fault, FormatError, FormatErrorKind, Place, excerpt};
-use crate::numbers::parse_number;
+use crate::numbers::{DecimalMark, parse_number};
 use crate::options::{LabelsColumn, Options};
 use crate::readers::text::lines::{Line, LineReader};
 use crate::stored::spool::Spool;
@@ -51,6 +55,7 @@ pub(crate) fn parse(
         labels,
         has_labels: None,
         needs_labels: options.needs_labels(),
+        weights: WeightColumn::default(),
         name: String::new(),
     };
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
@@ -67,6 +72,7 @@ pub(crate) fn parse(
         mut builder,
         labels,
         has_labels,
+        weights,
         ..
     } = body;
     if let Some(labels) = labels.filter(|_| has_labels == Some(true)) {
@@ -75,7 +81,10 @@ pub(crate) fn parse(
         }
         builder.decide_labels(labels.finish()?);
     }
-    Ok(builder.finish(options.unlabelled)?)
+    Ok(Parsed {
+        weights: weights.finish()?,
+        ..builder.finish(options.unlabelled)?
+    })
 }
 
 /// The rows of a body.
@@ -87,6 +96,7 @@ struct Body {
     has_labels: Option<bool>,
     /// See [`Options::needs_labels`].
     needs_labels: bool,
+    weights: WeightColumn,
     /// The last name, in a buffer that is reused.
     name: String,
 }
@@ -98,7 +108,9 @@ impl Body {
             let detail = "The line has no `|`, behind which its features stand, as in `1 | a b`.";
             return Err((0, Fault::new(FormatErrorKind::Syntax, detail)));
         };
-        let label = self.read_head(&text[..features])?;
+        let (label, weight) = self.read_head(&text[..features])?;
+        let pushed = self.weights.push(weight);
+        pushed.map_err(|full| (0, full.into()))?;
         let mut at = features;
         while at < text.len() {
             at = self.read_namespace(line, at + 1)?;
@@ -108,8 +120,8 @@ impl Body {
             .map_err(|fault| (features, fault))
     }
 
-    /// Reads what stands before the first `|`.
-    fn read_head(&mut self, head: &[u8]) -> Result<Option<u32>, Misplaced> {
+    /// Reads the label and the weight, which stand before the first `|`.
+    fn read_head(&mut self, head: &[u8]) -> Result<(Option<u32>, Weight), Misplaced> {
         // The last word is a tag if it touches the bar or begins with an apostrophe.
         let has_tag = head.last().is_some_and(|byte| !byte.is_ascii_whitespace());
         let mut words: Vec<(usize, &[u8])> = words(head).collect();
@@ -129,22 +141,24 @@ impl Body {
         let Some(&(at, label)) = words.first() else {
             return match self.needs_labels {
                 true => Err((0, unlabelled())),
-                false => Ok(None),
+                false => Ok((None, Weight::ONE)),
             };
         };
         for &(at, word) in words.iter().take(2) {
             check_label(word).map_err(|fault| (at, fault))?;
         }
-        for (&(at, word), (what, neutral)) in
-            words[1..].iter().zip([("weight", 1.0), ("base", 0.0)])
+        let weight = words.get(1).map_or(Ok(Weight::ONE), |&(at, word)| {
+            let read = weight_column::read(&Cell::Text(word), DecimalMark::Point);
+            read.map_err(|fault| (at, fault.of("The example")))
+        })?;
+        if let Some(&(at, word)) = words.get(2)
+            && parse_number(word) != Ok(0.0)
         {
-            if parse_number(word) != Ok(neutral) {
-                let detail = format!(
-                    "{} is the {what} of the example, which can only be {neutral} here; leave it out.",
-                    excerpt(word)
-                );
-                return Err((at, Fault::new(FormatErrorKind::Unsupported, detail)));
-            }
+            let detail = format!(
+                "{} is the base of the example, which can only be 0 here; leave it out.",
+                excerpt(word)
+            );
+            return Err((at, Fault::new(FormatErrorKind::Unsupported, detail)));
         }
         if let Some(&(at, word)) = words.get(3) {
             let detail = format!(
@@ -154,7 +168,8 @@ impl Body {
             return Err((at, Fault::new(FormatErrorKind::Syntax, detail)));
         }
         let label = self.labels.as_mut().map(|labels| labels.push(label));
-        label.transpose().map_err(|fault| (at, fault))
+        let label = label.transpose().map_err(|fault| (at, fault))?;
+        Ok((label, weight))
     }
 
     /// Reads a namespace and its features up to the next `|`, whose place it returns.

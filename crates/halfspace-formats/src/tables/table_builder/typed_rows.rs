@@ -24,8 +24,10 @@ impl TableBuilder<'_> {
 
     /// The columns whose numbers [`Self::number_row`] takes, in order. None if rows must be read cell by cell.
     pub(crate) fn number_columns(&self) -> Option<&[usize]> {
-        let is_watched =
-            self.preview.is_some() || !self.open.is_empty() || !self.missing.words().is_empty();
+        let is_watched = self.preview.is_some()
+            || self.table.weights.is_some()
+            || !self.open.is_empty()
+            || !self.missing.words().is_empty();
         match &self.stage {
             Stage::Plain(plain) if !is_watched && !self.writes_plain_rows() => Some(&plain.columns),
             _ => None,

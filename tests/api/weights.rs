@@ -142,3 +142,80 @@ async fn wrong_weights_of_classes_are_refused_at_their_place() {
         );
     }
 }
+
+/// The rows as CSV with a column of whole weights, and each row as often as its weight says.
+fn weighted_and_repeated() -> [String; 2] {
+    let (mut weighted, mut repeated) = ("a,b,w,y\n".to_owned(), "a,b,y\n".to_owned());
+    for (place, [a, b, y]) in rows().into_iter().enumerate() {
+        let weight = 1 + place * 7 % 4;
+        let _ = writeln!(weighted, "{a},{b},{weight},{y}");
+        (0..weight).for_each(|_| {
+            let _ = writeln!(repeated, "{a},{b},{y}");
+        });
+    }
+    [weighted, repeated]
+}
+
+#[tokio::test]
+async fn whole_weights_of_examples_are_repeated_rows_in_requests_and_datasets() {
+    let service = Service::start().await;
+    let [weighted, repeated] = weighted_and_repeated();
+    let query = "numbers=real&labels=y&seed=3&stop.max_passes=4";
+    for learner in ["perceptron", "averaged-perceptron", "pocket"] {
+        let expected = trained(&service, learner, query, &repeated).await;
+        let found = trained(&service, learner, &format!("{query}&weights=w"), &weighted).await;
+        let stored = service.post_as(
+            "/v1/datasets?numbers=real&labels=y&weights=w",
+            CSV,
+            weighted.clone(),
+        );
+        let dataset = stored.await.expect(201).json();
+        let job = json!({"train": {
+            "learner": {"name": learner}, "seed": 3, "stop": {"max_passes": 4},
+            "data": {"dataset": {"id": dataset["id"]}},
+        }});
+        let job = service.run(&job).await;
+        for result in [&found, &job["result"]] {
+            for member in ["mistakes", "updates", "examples", "passes", "hypothesis"] {
+                assert_eq!(result[member], expected[member], "{learner} {member}");
+            }
+            assert_eq!(result["training"]["examples"], 60);
+        }
+        // Without its weights the model is another.
+        let unweighted = format!("{query}&ignore=w");
+        let other = trained(&service, learner, &unweighted, &weighted).await;
+        assert_ne!(other["examples"], expected["examples"], "{learner}");
+    }
+}
+
+#[tokio::test]
+async fn lines_of_vowpal_wabbit_weigh_examples_and_learners_say_which_weights_they_take() {
+    let service = Service::start().await;
+    let lines = |weight: &str| format!("1 {weight} | a b\n-1 | b c\n1 | a\n-1 2 | c\n");
+    let send = async |learner: &str, weight: &str| {
+        let path = format!("/v1/learners/{learner}/train?seed=1&stop.max_passes=3");
+        service.post_as(&path, "text/x-vw", lines(weight)).await
+    };
+    let found = send("winnow", "3").await.expect(200).json();
+    let copies = "1 | a b\n1 | a b\n1 | a b\n-1 | b c\n1 | a\n-1 | c\n-1 | c\n";
+    let path = "/v1/learners/winnow/train?seed=1&stop.max_passes=3";
+    let expected = service
+        .post_as(path, "text/x-vw", copies)
+        .await
+        .expect(200)
+        .json();
+    for member in ["mistakes", "examples", "hypothesis"] {
+        assert_eq!(
+            found["result"][member], expected["result"][member],
+            "{member}"
+        );
+    }
+    let answer = send("perceptron", "2.5").await.expect(200).json();
+    assert_eq!(answer["status"], "succeeded", "{answer}");
+    let refused = send("winnow", "2.5").await.expect(422).json();
+    let text = refused.to_string();
+    assert!(
+        text.contains("whole weights") && text.contains("fractional-weights"),
+        "{text}"
+    );
+}

@@ -122,6 +122,7 @@ async fn checked_job(
     let inputs = Inputs {
         sample: found.sample,
         cells: found.cells.filter(|_| spec.needs_cells()),
+        weights: found.weights.clone(),
         model,
         ..Inputs::of(seed)
     };

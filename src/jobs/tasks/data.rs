@@ -1,6 +1,6 @@
 //! The data of a task: a sample from the request or the store, or a plan to draw examples.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::input::{Input, TaskError};
@@ -9,6 +9,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
+use halfspace_core::learners::sample::weights::Weight;
 use halfspace_formats::{Assume, Recoding, StoredExamples, Vocabulary};
 
 use crate::records::Names;
@@ -45,6 +46,8 @@ pub enum TaskData {
         repetitions: Option<(u64, u64)>,
         /// The raw cells of the table that the sample came as.
         cells: Option<TableCells>,
+        /// The weights of the examples, once they are known.
+        weights: OnceLock<Option<Arc<[Weight]>>>,
     },
     Generated(Plan),
 }
@@ -63,6 +66,7 @@ impl TaskData {
                 assume: spec.assume.or(spec.seed.map(|_| Assume::Independent)),
                 repetitions: spec.repetitions,
                 cells: None,
+                weights: OnceLock::new(),
             }),
             (None, Some(generated)) => Ok(Self::Generated(plan(generated, seed))),
             _ => Err(ResolveError::NoData),
@@ -78,6 +82,35 @@ impl TaskData {
         self
     }
 
+    /// The data, whose examples have these weights.
+    #[must_use]
+    pub(super) fn with_weights(mut self, own: Option<Arc<[Weight]>>) -> Self {
+        if let Self::Sample { weights, .. } = &mut self
+            && own.is_some()
+        {
+            *weights = own.into();
+        }
+        self
+    }
+
+    /// The weights of the examples, if they have some. Those of a store are read once.
+    ///
+    /// # Errors
+    /// The weights cannot be read.
+    pub(super) fn weights(&self) -> Result<Option<Arc<[Weight]>>, Interrupt> {
+        let Self::Sample { weights, .. } = self else {
+            return Ok(None);
+        };
+        if let Some(known) = weights.get() {
+            return Ok(known.clone());
+        }
+        let read = match self.stored() {
+            Some(stored) => stored.weights()?,
+            None => None,
+        };
+        Ok(weights.get_or_init(|| read).clone())
+    }
+
     /// The data with other features of the same examples.
     #[must_use]
     pub(super) fn encoded(&self, examples: StoredExamples) -> Self {
@@ -91,6 +124,7 @@ impl TaskData {
             // Other features may be equal.
             repetitions: None,
             cells: None,
+            weights: OnceLock::new(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
+use halfspace_core::learners::sample::weights::Weight;
 use serde::Serialize;
 
 use crate::records::task::DataSpec;
@@ -116,6 +117,8 @@ pub struct Inputs {
     pub sample: Option<JobSample>,
     /// The raw cells of the table that the sample came as, if the task needs them.
     pub cells: Option<TableCells>,
+    /// The weights of the examples, if the request brought both.
+    pub weights: Option<Arc<[Weight]>>,
     /// The model that the request names.
     pub model: Option<LoadedModel>,
     /// The outcomes of the subjobs, once they have ended.
@@ -130,6 +133,7 @@ impl Inputs {
             seed: Seed(seed),
             sample: None,
             cells: None,
+            weights: None,
             model: None,
             subjobs: Vec::new(),
             import: None,
@@ -140,7 +144,8 @@ impl Inputs {
     pub(super) fn data(&mut self, described: &DataSpec) -> Result<Arc<TaskData>, ResolveError> {
         let sample = self.sample.take();
         let data = TaskData::new(described, self.seed, sample)?;
-        Ok(Arc::new(data.with_cells(self.cells.take())))
+        let data = data.with_cells(self.cells.take());
+        Ok(Arc::new(data.with_weights(self.weights.take())))
     }
 
     /// The data of a task that needs the number of features.

@@ -355,6 +355,7 @@ impl Train {
         if let Some(FoldSpec { index, folds }) = among.and_then(|among| among.fold) {
             task.holdout = Some(HeldOut::Fold { index, folds });
         }
+        task.weighing.rows = data.weights().map_err(TaskError::Unread)?;
         task.weighing.classes = match &spec.class_weight {
             None => None,
             Some(stated) => Some(stated.of(described.names.classes.as_ref()).map_err(

@@ -3487,8 +3487,8 @@ class Preview(Struct, kw_only=True, omit_defaults=True):
     """
 
     names: list[str]
-    """Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
-    other data has the label and the first 1,000 features. A name is cut like a cell.
+    """Names of the cells of each row. A row of a table has the first 1,000 columns and those of the labels and the
+    weights. A row of other data has the label and the first 1,000 features. A name is cut like a cell.
     """
 
     row_count: int | None = None
@@ -3525,8 +3525,8 @@ class PreviewColumn(Struct, kw_only=True, omit_defaults=True):
     kind: KindName | None = None
 
     kinds: list[KindName]
-    """Kinds that the option `kinds` accepts for the column while the other options stay. The label has none. A column
-    with words can also be `text`, and then all columns give names.
+    """Kinds that the option `kinds` accepts for the column while the other options stay. The labels and the weights
+    have none. A column with words can also be `text`, and then all columns give names.
     """
 
     missing: int
@@ -3560,8 +3560,8 @@ class PreviewContent(Struct, kw_only=True, omit_defaults=True):
     """
 
     names: list[str]
-    """Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
-    other data has the label and the first 1,000 features. A name is cut like a cell.
+    """Names of the cells of each row. A row of a table has the first 1,000 columns and those of the labels and the
+    weights. A row of other data has the label and the first 1,000 features. A name is cut like a cell.
     """
 
     row_count: int | None = None
@@ -4551,6 +4551,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
 
     vocabulary: str | None = None
 
+    weights: str | None = None
+
     window: str | None = None
 
     words: str | None = None
@@ -4575,6 +4577,11 @@ class TableEncoding(Struct, kw_only=True, omit_defaults=True):
 
     missing: MissingCells
     """The treatment and number of missing cells."""
+
+    weights: WeightsColumn | None = None
+    """The column with the weights of the examples, if the table has one. Tables that the encoding reads later need not
+    have it.
+    """
 
 
 class Target(Struct, kw_only=True, omit_defaults=True):
@@ -4960,6 +4967,16 @@ class VersionSpaceResult(Struct, kw_only=True, omit_defaults=True, tag_field="ta
     """Whether there is exactly one weight vector; null if the number is unknown."""
 
 
+class WeightsColumn(Struct, kw_only=True, omit_defaults=True):
+    """The column of a table that holds the weights of the examples."""
+
+    column: str
+    """The name of the column."""
+
+    index: int
+    """The number of the column in the file, from 1."""
+
+
 class WeightsExclusion(Struct, kw_only=True, omit_defaults=True):
     """A proof that no binary weights agree with the examples.
 
@@ -5109,7 +5126,7 @@ CertificateKind: TypeAlias = Literal["test-set", "survival", "progressive", "uni
 
 ColumnKindName: TypeAlias = Literal["boolean", "nominal", "number", "thermometer", "names"]
 
-ColumnRole: TypeAlias = Literal["feature", "label", "ignored"]
+ColumnRole: TypeAlias = Literal["feature", "label", "weights", "ignored"]
 """The use of a column."""
 
 Conjunctions: TypeAlias = Literal["all", "monotone"]

@@ -62,8 +62,8 @@ impl StatedWeights {
         let classes = classes.unwrap_or(&plain);
         let mut each = vec![Weight::ONE; classes.count()];
         for (class, weight) in all {
-            let code = classes.code(class)? as usize;
-            each[code] = Weight::new(*weight).ok_or_else(|| wrong(class, weight))?;
+            let code = classes.code(class).map_err(|_| unknown(class, classes))?;
+            each[code as usize] = Weight::new(*weight).ok_or_else(|| wrong(class, weight))?;
         }
         Ok(ClassWeights::Each(each))
     }
@@ -75,6 +75,22 @@ pub fn by_name(weights: &[Weight], classes: Option<&Classes>) -> BTreeMap<String
     let names = names.unwrap_or_else(|| vec!["-1".to_owned(), "1".to_owned()]);
     let values = weights.iter().map(|weight| weight.value());
     names.into_iter().zip(values).collect()
+}
+
+/// The most classes that an error lists.
+const LISTED_MAX: usize = 20;
+
+fn unknown(class: &str, classes: &Classes) -> String {
+    let names = classes.names();
+    let names = names.unwrap_or_else(|| vec!["1".to_owned(), "-1 or 0".to_owned()]);
+    let listed = names.iter().take(LISTED_MAX);
+    let listed: Vec<_> = listed.map(|name| format!("`{name}`")).collect();
+    let more = match names.len() - listed.len() {
+        0 => String::new(),
+        more => format!(" and {more} others"),
+    };
+    let listed = listed.join(", ");
+    format!("the data have no class `{class}`; their classes are {listed}{more}")
 }
 
 fn wrong(class: &str, weight: impl fmt::Display) -> String {
@@ -188,11 +204,11 @@ mod tests {
             of(r#"{"b": 3, "2.0": 0.5}"#, Some(&three)),
             Ok(ClassWeights::Each(each.to_vec()))
         );
-        assert!(
-            of(r#"{"c": 3}"#, Some(&three))
-                .expect_err("no class")
-                .contains('b')
-        );
+        let refused = of(r#"{"c": 3}"#, Some(&three)).expect_err("no class");
+        let expected = "the data have no class `c`; their classes are `a`, `b`, `2`";
+        assert_eq!(refused, expected);
+        let refused = of(r#"{"2": 3}"#, None).expect_err("no class");
+        assert!(refused.contains("`-1 or 0`"), "{refused}");
         let plain = Ok(ClassWeights::Each([4.0, 1.0].map(weight).to_vec()));
         for text in [r#"{"0": 4}"#, r#"{"-1": 4}"#] {
             assert_eq!(of(text, None), plain);

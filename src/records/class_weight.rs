@@ -1,11 +1,11 @@
 //! The weights of classes that a request states: `balanced`, or a number for some of the classes.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use halfspace_core::learners::sample::weights::{ClassWeights, Weight};
 use halfspace_formats::{Classes, name_list};
-use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use utoipa::openapi::RefOr;
@@ -17,13 +17,13 @@ const BALANCED: &str = "balanced";
 
 /// The weights of classes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StatedWeights {
+pub enum StatedClassWeights {
     Balanced,
     /// By the names of classes. The others have the weight 1.
     Each(BTreeMap<String, f64>),
 }
 
-impl StatedWeights {
+impl StatedClassWeights {
     /// The weights that a text of a query or a command states: `balanced`, or `class:weight` with commas between them.
     /// In each item the last colon precedes the weight.
     fn of_text(text: &str) -> Result<Self, String> {
@@ -36,18 +36,14 @@ impl StatedWeights {
                 format!("`{item}` is neither `{BALANCED}` nor a class, a colon and its weight")
             })?;
             let weight: f64 = weight.trim().parse().map_err(|_| wrong(class, weight))?;
-            Ok((class.to_owned(), weight))
+            Ok::<_, String>((class.to_owned(), weight))
         };
-        let all = name_list(text)?.into_iter().map(each);
-        Self::checked(all.collect::<Result<_, String>>()?)
-    }
-
-    fn checked(all: BTreeMap<String, f64>) -> Result<Self, String> {
-        let is_wrong = |weight: &f64| Weight::new(*weight).is_none();
-        match all.iter().find(|(_, weight)| is_wrong(weight)) {
-            Some((class, weight)) => Err(wrong(class, weight)),
-            None => Ok(Self::Each(all)),
+        let mut all = BTreeMap::new();
+        for item in name_list(text)? {
+            let (class, weight) = each(item)?;
+            add(&mut all, class, weight)?;
         }
+        Ok(Self::Each(all))
     }
 
     /// One weight per class, in the order of the codes.
@@ -60,12 +56,18 @@ impl StatedWeights {
         };
         let plain = Classes::plain();
         let classes = classes.unwrap_or(&plain);
-        let mut each = vec![Weight::ONE; classes.count()];
+        let mut each = vec![None; classes.count()];
         for (class, weight) in all {
-            let code = classes.code(class).map_err(|_| unknown(class, classes))?;
-            each[code as usize] = Weight::new(*weight).ok_or_else(|| wrong(class, weight))?;
+            let code = code(class, classes).ok_or_else(|| unknown(class, classes))? as usize;
+            let weight = Weight::new(*weight).ok_or_else(|| wrong(class, weight))?;
+            if each[code].replace(weight).is_some() {
+                return Err(format!(
+                    "class `{class}` has two weights, under two spellings"
+                ));
+            }
         }
-        Ok(ClassWeights::Each(each))
+        let each = each.into_iter().map(|weight| weight.unwrap_or(Weight::ONE));
+        Ok(ClassWeights::Each(each.collect()))
     }
 }
 
@@ -75,6 +77,26 @@ pub fn by_name(weights: &[Weight], classes: Option<&Classes>) -> BTreeMap<String
     let names = names.unwrap_or_else(|| vec!["-1".to_owned(), "1".to_owned()]);
     let values = weights.iter().map(|weight| weight.value());
     names.into_iter().zip(values).collect()
+}
+
+/// The code of the class of this name. If every value but one means -1, these values have one name together.
+fn code(class: &str, classes: &Classes) -> Option<u32> {
+    let code = classes.code(class).ok()?;
+    let is_rest = classes.is_against_rest() && code == 0;
+    let own = || classes.names().is_some_and(|names| names[0] == class);
+    (!is_rest || own() || class == "-1").then_some(code)
+}
+
+/// Adds the weight of a class.
+fn add(all: &mut BTreeMap<String, f64>, class: String, weight: f64) -> Result<(), String> {
+    match all.entry(class) {
+        Entry::Occupied(entry) => Err(format!("class `{}` has two weights", entry.key())),
+        Entry::Vacant(entry) if Weight::new(weight).is_none() => Err(wrong(entry.key(), weight)),
+        Entry::Vacant(entry) => {
+            entry.insert(weight);
+            Ok(())
+        }
+    }
 }
 
 /// The most classes that an error lists.
@@ -100,7 +122,7 @@ fn wrong(class: &str, weight: impl fmt::Display) -> String {
     )
 }
 
-impl Serialize for StatedWeights {
+impl Serialize for StatedClassWeights {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Balanced => serializer.serialize_str(BALANCED),
@@ -109,32 +131,35 @@ impl Serialize for StatedWeights {
     }
 }
 
-impl<'de> Deserialize<'de> for StatedWeights {
+impl<'de> Deserialize<'de> for StatedClassWeights {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        value.deserialize_any(StatedWeightsVisitor)
+        value.deserialize_any(StatedClassWeightsVisitor)
     }
 }
 
-struct StatedWeightsVisitor;
+struct StatedClassWeightsVisitor;
 
-impl<'de> Visitor<'de> for StatedWeightsVisitor {
-    type Value = StatedWeights;
+impl<'de> Visitor<'de> for StatedClassWeightsVisitor {
+    type Value = StatedClassWeights;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the text balanced, or an object with the weights of classes")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<StatedWeights, E> {
-        StatedWeights::of_text(text).map_err(E::custom)
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<StatedClassWeights, E> {
+        StatedClassWeights::of_text(text).map_err(E::custom)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StatedWeights, A::Error> {
-        let all = Deserialize::deserialize(MapAccessDeserializer::new(map))?;
-        StatedWeights::checked(all).map_err(de::Error::custom)
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StatedClassWeights, A::Error> {
+        let mut all = BTreeMap::new();
+        while let Some((class, weight)) = map.next_entry()? {
+            add(&mut all, class, weight).map_err(de::Error::custom)?;
+        }
+        Ok(StatedClassWeights::Each(all))
     }
 }
 
-impl PartialSchema for StatedWeights {
+impl PartialSchema for StatedClassWeights {
     fn schema() -> RefOr<Schema> {
         let word = ObjectBuilder::new()
             .schema_type(Type::String)
@@ -152,13 +177,13 @@ impl PartialSchema for StatedWeights {
     }
 }
 
-impl ToSchema for StatedWeights {}
+impl ToSchema for StatedClassWeights {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<StatedWeights, String> {
+    fn read(text: &str) -> Result<StatedClassWeights, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
@@ -204,6 +229,16 @@ mod tests {
             of(r#"{"b": 3, "2.0": 0.5}"#, Some(&three)),
             Ok(ClassWeights::Each(each.to_vec()))
         );
+        for (text, classes) in [
+            (r#"{"2": 3, "2.0": 1}"#, Some(&three)),
+            (r#"{"0": 1, "-1": 2}"#, None),
+        ] {
+            assert!(
+                of(text, classes)
+                    .expect_err("one class")
+                    .contains("two spellings")
+            );
+        }
         let refused = of(r#"{"c": 3}"#, Some(&three)).expect_err("no class");
         let expected = "the data have no class `c`; their classes are `a`, `b`, `2`";
         assert_eq!(refused, expected);
@@ -213,6 +248,16 @@ mod tests {
         for text in [r#"{"0": 4}"#, r#"{"-1": 4}"#] {
             assert_eq!(of(text, None), plain);
         }
+        let rest = Classes::new(None, "a".to_owned());
+        let of_rest = Ok(ClassWeights::Each([2.0, 1.0].map(weight).to_vec()));
+        for text in [r#"{"not a": 2}"#, r#"{"-1": 2}"#] {
+            assert_eq!(of(text, Some(&rest)), of_rest);
+        }
+        assert!(
+            of(r#"{"b": 2}"#, Some(&rest))
+                .expect_err("a part")
+                .contains("`not a`, `a`")
+        );
         assert_eq!(by_name(&each, Some(&three)).get("b"), Some(&3.0));
         assert_eq!(by_name(&[4.0, 1.0].map(weight), None).get("-1"), Some(&4.0));
     }

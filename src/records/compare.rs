@@ -12,7 +12,7 @@ use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::outcome::Training;
 use halfspace_formats::json;
 
-use super::class_weight::StatedWeights;
+use super::class_weight::StatedClassWeights;
 use super::grid::{best, bytes};
 use super::id::{JobId, ModelId};
 use super::intervals::{ErrorInterval, ErrorIntervals, Simultaneous};
@@ -57,7 +57,7 @@ pub struct CompareSpec {
     pub multiclass: Option<Multiclass>,
     /// The weights of the classes in every training, as in a training. Each example judges once, whatever its weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_weight: Option<StatedWeights>,
+    pub class_weight: Option<StatedClassWeights>,
     /// Stopping conditions of every training. Missing conditions take the defaults of each learner.
     #[serde(default, deserialize_with = "json::object")]
     #[schema(required = false)]

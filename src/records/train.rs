@@ -15,7 +15,7 @@ use halfspace_core::learners::engine::stopping::StopRule;
 
 use halfspace_formats::{Classes, FirstIndex, TableEncoding, Vocabulary, json};
 
-use super::class_weight::StatedWeights;
+use super::class_weight::StatedClassWeights;
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 use super::lineage::Lineage;
@@ -76,9 +76,9 @@ pub struct TrainSpec {
     /// weight of its own multiplies that of its class. `balanced` gives an example of a class with c of m examples in k
     /// classes the weight m / (k c). Every learner takes whole weights. Those whose `data` in the catalogue has
     /// `fractional-weights` also take others, in multiples of 0.001. Held-out examples count once. The result has no
-    /// confidence, no receipt and no `best`, certificates of held-out examples only, and a bound with whole weights.
+    /// confidence, no receipt and no `best`, and it has a bound only with whole weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_weight: Option<StatedWeights>,
+    pub class_weight: Option<StatedClassWeights>,
     /// The classes in their order, of which each label names one; in a query, a list with commas. When absent, the
     /// labels of the data are the classes. With `open` each of three classes or more joins when the run reads its
     /// first example, as in a session that does not know the classes.

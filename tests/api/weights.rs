@@ -124,6 +124,7 @@ async fn wrong_weights_of_classes_are_refused_at_their_place() {
         ("perceptron", "rare:NaN", "from 0.001 to 1000"),
         ("perceptron", "even", "balanced"),
         ("perceptron", "rair:2", "rare"),
+        ("perceptron", "rare:2,rare:3", "two weights"),
         ("winnow", "rare:2.5", "whole weights"),
         ("sbpi", "balanced", "whole weights"),
     ] {
@@ -212,6 +213,25 @@ async fn lines_of_vowpal_wabbit_weigh_examples_and_learners_say_which_weights_th
     }
     let answer = send("perceptron", "2.5").await.expect(200).json();
     assert_eq!(answer["status"], "succeeded", "{answer}");
+    let session = json!({"learner": {"name": "perceptron"}, "vocabulary": "open"});
+    let session = service
+        .post_json("/v1/sessions", &session)
+        .await
+        .expect(201)
+        .json();
+    let path = format!("/v1/sessions/{}/examples", session["id"].as_str().unwrap());
+    let refused = service
+        .post_as(&path, "text/x-vw", lines("2.5"))
+        .await
+        .expect(422)
+        .json();
+    assert!(
+        refused["detail"]
+            .as_str()
+            .unwrap()
+            .contains("weights other than 1"),
+        "{refused}"
+    );
     let refused = send("winnow", "2.5").await.expect(422).json();
     let text = refused.to_string();
     assert!(

@@ -24,7 +24,7 @@ import { beginningOf } from "../../service/file_format.mjs";
  * @property {boolean|null} [header]
  * @property {number|null} [column_count]
  * @property {number|null} [row_count]
- * @property {{name: string, index: number, role: "feature"|"label"|"ignored", kind?: Kind|"thermometer"|null, kinds: Kind[],
+ * @property {{name: string, index: number, role: "feature"|"label"|"weights"|"ignored", kind?: Kind|"thermometer"|null, kinds: Kind[],
  *   distinct?: number|null, missing: number, detail?: string|null}[]|null} [columns]
  * @property {{value: string, rows: number}[]|null} [label_values]
  */

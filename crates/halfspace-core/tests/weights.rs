@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use halfspace_core::bits::{BitVector, SparseMatrix, SparseRow};
 use halfspace_core::learners::catalogue::{CATALOGUE, find};
+use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::check::check;
 use halfspace_core::learners::engine::committee::Multiclass;
 use halfspace_core::learners::engine::holdout::{HeldOut, Holdout, HoldoutPart};
@@ -18,9 +19,10 @@ use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
 use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::linear::linear_weights::LinearWeights;
 use halfspace_core::learners::sample::classes::{ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use halfspace_core::learners::sample::weights::{ClassWeights, Weighing, Weight};
+use halfspace_core::learners::sample::weights::{ClassWeights, RowWeights, Weighing, Weight};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -115,7 +117,7 @@ fn weights(values: &[f64]) -> Weighing {
         .map(|&value| Weight::new(value).expect("in the range"));
     Weighing {
         classes: None,
-        rows: Some(rows.collect()),
+        rows: Some(RowWeights::new(rows.collect())),
     }
 }
 
@@ -219,6 +221,13 @@ fn whole_weights_are_repeated_rows_for_every_learner() {
     // Learners of half-spaces read labelled examples, too.
     for (entry, compared) in CATALOGUE.iter().zip(&compared) {
         assert!(*compared >= 10, "{}: {compared}", entry.name);
+    }
+}
+
+fn linear(member: &Hypothesis) -> &LinearWeights {
+    match member {
+        Hypothesis::Linear(own) => own,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -482,10 +491,19 @@ fn balanced_classes_count_alike_among_the_shown_examples() {
             ..task.clone()
         };
         let (balanced, listed) = (run(&task, &data), run(&listed, &data));
-        assert_eq!(
-            (balanced.counts, balanced.predictor),
-            (listed.counts, listed.predictor)
-        );
+        let numbers = |outcome: &RunOutcome| -> Vec<Vec<f64>> {
+            let members = outcome.predictor.members().iter();
+            members.map(|member| linear(member).numbers().0).collect()
+        };
+        // Their units may be of other sizes.
+        assert_eq!(balanced.counts, listed.counts);
+        for (one, other) in numbers(&balanced)
+            .iter()
+            .flatten()
+            .zip(numbers(&listed).iter().flatten())
+        {
+            assert!((one - other).abs() <= 1e-12 * one.abs(), "{one} {other}");
+        }
     }
 }
 
@@ -548,6 +566,7 @@ fn weights_that_a_learner_cannot_use_are_refused() {
         };
         match check(&task, sample(data), u64::MAX) {
             Err(TaskError::Field { field, detail }) => (field, detail),
+            Err(TaskError::WrongData(detail)) => ("data", detail),
             other => panic!("{learner}: {other:?}"),
         }
     };
@@ -558,13 +577,16 @@ fn weights_that_a_learner_cannot_use_are_refused() {
     let parts = weights(&vec![1.5; examples.rows.len()]);
     for entry in CATALOGUE.iter().filter(|entry| !entry.data.parts) {
         let (field, detail) = refused(entry.name, parts.clone(), &data);
-        assert!(field == "weights" && detail.contains("whole"), "{detail}");
+        assert!(
+            field == "data" && detail.contains("fractional weights"),
+            "{detail}"
+        );
         let (field, _) = refused(entry.name, of_classes(ClassWeights::Balanced), &data);
         assert_eq!(field, "class_weight");
     }
     let one = ClassWeights::Each(vec![Weight::ONE]);
     let (_, detail) = refused("perceptron", of_classes(one), &data);
-    assert!(detail.contains("1 weights for 2 classes"), "{detail}");
+    assert!(detail.contains("another number of classes"), "{detail}");
     let unlabelled = data.clone().with_labels(Labels::HalfSpace);
     let (_, detail) = refused(
         "directed-drift",
@@ -590,5 +612,115 @@ fn weights_are_rounded_to_thousandths_within_their_range() {
             Weight::new(given).map(Weight::thousandths),
             Some(thousandths)
         );
+    }
+}
+
+#[test]
+fn weighted_runs_start_from_models_in_exact_units() {
+    let mut random = StdRng::seed_from_u64(6);
+    for case in 0..120 {
+        let classes = random.random_range(2..5);
+        let eta = [0.7, 0.006, 1.0, 0.011][case % 4];
+        let params = json!({"eta": eta, "order": "cyclic", "reading": "unsigned"});
+        let examples = Examples::random(&mut random, classes);
+        let data = examples.data(Form::Bits);
+        let mut first = task("perceptron", &params, classes);
+        first.limits.max_mistakes = Some(random.random_range(1..4));
+        let start = run(&first, &data).predictor;
+        let of_rows: Vec<f64> = examples
+            .rows
+            .iter()
+            .map(|_| f64::from(random.random_range(1..40)) / 10.0)
+            .collect();
+        let mut second = task("perceptron", &params, classes);
+        if case % 3 == 0 && classes > 2 {
+            second.multiclass = Multiclass::Joint;
+        }
+        (second.start, second.weighing) = (Some(Arc::new(start)), weights(&of_rows));
+        let found = run(&second, &data);
+        for member in found.predictor.members() {
+            let LinearWeights::Integer(own) = linear(member) else {
+                panic!("case {case}: whole multiples of a tenth of eta");
+            };
+            for (weight, units) in linear(member).numbers().0.iter().zip(own.weights()) {
+                let tenths = (weight / eta * 10.0).round();
+                assert_eq!(
+                    *weight,
+                    format!("{}e-4", tenths * (eta * 1000.0).round())
+                        .parse::<f64>()
+                        .unwrap(),
+                    "{units}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn large_weights_are_not_cut_off() {
+    // The weights 50 and 100 multiply to 5,000.
+    let rows = vec![(vec![0], 0), (vec![1], 1)];
+    let examples = Examples {
+        n: 2,
+        classes: 2,
+        rows,
+    };
+    let mut task = task("perceptron", &json!({}), 2);
+    task.limits = RunLimits {
+        max_passes: Some(1),
+        ..RunLimits::default()
+    };
+    let weight = |value| Weight::new(value).expect("in the range");
+    task.weighing = weights(&[50.0, 1.0]);
+    task.weighing.classes = Some(ClassWeights::Each(vec![weight(100.0), weight(1.0)]));
+    assert_eq!(
+        run(&task, &examples.data(Form::Bits)).counts.examples,
+        5_001
+    );
+    // One row of a class among many others is shown as often as these together.
+    let rows = (0..5_000)
+        .map(|row| (vec![0], u32::from(row > 0)))
+        .collect();
+    let examples = Examples {
+        n: 1,
+        classes: 2,
+        rows,
+    };
+    task.weighing = Weighing {
+        classes: Some(ClassWeights::Balanced),
+        rows: None,
+    };
+    let found = run(&task, &examples.data(Form::Bits));
+    let found = found.class_weights.expect("stated");
+    assert_eq!(
+        found
+            .iter()
+            .map(|own| own.thousandths())
+            .collect::<Vec<_>>(),
+        [2_500_000, 500]
+    );
+}
+
+#[test]
+fn an_error_that_needs_fresh_examples_is_refused_with_weights() {
+    let rows = vec![(vec![0], 0), (vec![1], 1)];
+    let examples = Examples {
+        n: 2,
+        classes: 2,
+        rows,
+    };
+    let data = examples.data(Form::Bits);
+    let mut task = task("perceptron", &json!({}), 2);
+    (task.error, task.weighing) = (Some(0.1), weights(&[2.0, 1.0]));
+    let assume = Some(Assume::Independent);
+    let input = Input::Sample {
+        data: &data,
+        assume,
+    };
+    match check(&task, input, u64::MAX) {
+        Err(TaskError::WrongStop { field, detail }) => {
+            assert!(field == "error" && detail.contains("weights"), "{detail}");
+        }
+        other => panic!("{other:?}"),
     }
 }

@@ -115,7 +115,6 @@ pub use stored::raw_cells::{CellKeeper, RawCells};
 pub use stored::read_at::{ReadAt, ReadFrom};
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
-pub use stored::weights::stored_bytes as weights_stored_bytes;
 pub use tables::preview::{Preview, Previewed};
 pub use tables::seen_table::{ColumnRole, PREVIEW_COLUMNS_MAX, PreviewColumn};
 pub use texts::{EXAMPLE_NAMES_MAX, Extraction, Lengths, Occurrences, TextVersion};

@@ -30,8 +30,8 @@ pub struct DataParameters {
     /// Makes two classes of labels that are numbers: those from this number on mean +1, and those below it -1. A model
     /// keeps the threshold in the names of its classes.
     label_threshold: Option<String>,
-    /// Column of a table with the weights of the examples: the name or number of a column, `first`, `last` or `none` (the
-    /// default). It is neither a feature nor the label. A weight is a number from 0.001 to 1000, rounded to a
+    /// Column of a table with the weights of the examples: the name or number of a column, `first`, `last` or `none`
+    /// (the default). It is neither a feature nor the label. A weight is a number from 0.001 to 1000, rounded to a
     /// thousandth. Predictions, evaluations and questions of separability read the examples without their weights.
     weights: Option<String>,
     /// Columns of a table that are no features, separated by commas. `first..last` means all from one to another. A

@@ -122,7 +122,7 @@ async fn checked_job(
     let inputs = Inputs {
         sample: found.sample,
         cells: found.cells.filter(|_| spec.needs_cells()),
-        weights: found.weights.clone(),
+        weights: found.weights,
         model,
         ..Inputs::of(seed)
     };
@@ -131,7 +131,6 @@ async fn checked_job(
     let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
     new.job.data_sha256 = found.sha256;
     new.job.dataset = found.dataset;
-    new.weights = found.weights;
     Ok(described(new, job.name, callback, job.priority, &key))
 }
 

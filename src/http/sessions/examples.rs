@@ -237,6 +237,11 @@ async fn read(
         let field = placed(Some(place.clone()), detail.to_owned());
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }
+    if parsed.weights.is_some() {
+        let detail = "A session learns every example once, and these have weights other than 1. Leave the weights out, \
+                      or send the examples to a training.";
+        return Err(Problem::new(Code::WRONG_DATA, detail));
+    }
     let examples = parsed.data.examples();
     if format != Format::Json && examples as u64 > SESSION_LINES_MAX {
         let detail = format!(

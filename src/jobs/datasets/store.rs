@@ -8,8 +8,8 @@ use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 use halfspace_core::learners::sample::weights::Weight;
 use halfspace_core::memory::{self, Grant};
 use halfspace_formats::{
-    self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RawCells, ReadFrom,
-    RowsKind, Stored, weights_stored_bytes,
+    self, Assume, BlocksError, Classes, LabelsKind, Layout, Parsed, ParsedRows, RawCells, ReadFrom,
+    RowsKind, Stored,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
@@ -73,7 +73,9 @@ impl KeptSample {
         let names = self.names.vocabulary();
         let names = names.map_or(0, |names| names.stored_bytes());
         let weights = self.weights.as_deref();
-        let weights = weights.map_or(0, |all| weights_stored_bytes(all.len()).unwrap_or(u64::MAX));
+        let weights = weights.map_or(0, |all| {
+            Layout::weights_bytes_of(all.len()).unwrap_or(u64::MAX)
+        });
         let cells = self.cells.as_ref();
         let cells = cells.and_then(|cells| cells.source().bytes().ok());
         let beside = [names, weights, cells.unwrap_or(0)];
@@ -269,8 +271,8 @@ impl Datasets {
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
     }
 
-    /// Stores a sample, and the raw cells of its table. Returns the key and the length of the blobs. The bytes are reserved until the blobs are written; after that the row of the job counts
-    /// them.
+    /// Stores a sample, and the raw cells of its table. Returns the key and the length of the blobs. The bytes are
+    /// reserved until the blobs are written; after that the row of the job counts them.
     pub(crate) async fn keep(
         &self,
         owner: &Owner,

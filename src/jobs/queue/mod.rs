@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::Interrupt;
-use halfspace_core::learners::sample::weights::Weight;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -45,8 +44,6 @@ pub struct NewJob {
     pub work: Arc<CheckedTask>,
     /// The names of the data, which are stored with a sample of the request.
     pub names: Names,
-    /// The weights of the examples, which are stored with a sample of the request.
-    pub weights: Option<Arc<[Weight]>>,
     /// The idempotency key of the request.
     pub key: Option<KeyClaim>,
 }
@@ -65,7 +62,6 @@ impl NewJob {
             job,
             work: Arc::new(work),
             names: spec.data.names.clone(),
-            weights: None,
             key: None,
         }
     }
@@ -225,7 +221,7 @@ impl Queue {
             let sample = KeptSample {
                 data: Arc::clone(data),
                 names: new.names.clone(),
-                weights: new.weights.clone(),
+                weights: new.work.weights(),
                 cells: new.work.raw_cells(),
             };
             let kept = self.datasets.keep(&job.owner, job.id, sample);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::weights::Weight;
 use halfspace_core::memory;
 
 use crate::records::Demand;
@@ -105,6 +106,11 @@ impl CheckedTask {
     /// The sample, if the request brought it and no store holds it.
     pub fn data(&self) -> Option<&Arc<Data>> {
         self.data.as_ref()?.in_request()
+    }
+
+    /// The weights of the examples, if the request brought both.
+    pub(in crate::jobs) fn weights(&self) -> Option<Arc<[Weight]>> {
+        self.data.as_ref()?.known_weights()
     }
 
     /// The raw cells of the table that the sample came as, if the task needs them.

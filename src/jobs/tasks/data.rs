@@ -9,7 +9,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
-use halfspace_core::learners::sample::weights::Weight;
+use halfspace_core::learners::sample::weights::{RowWeights, Weight};
 use halfspace_formats::{Assume, Recoding, StoredExamples, Vocabulary};
 
 use crate::records::Names;
@@ -47,7 +47,7 @@ pub enum TaskData {
         /// The raw cells of the table that the sample came as.
         cells: Option<TableCells>,
         /// The weights of the examples, once they are known.
-        weights: OnceLock<Option<Arc<[Weight]>>>,
+        weights: OnceLock<Option<RowWeights>>,
     },
     Generated(Plan),
 }
@@ -88,16 +88,24 @@ impl TaskData {
         if let Self::Sample { weights, .. } = &mut self
             && own.is_some()
         {
-            *weights = own.into();
+            *weights = own.map(RowWeights::new).into();
         }
         self
+    }
+
+    /// The weights that came with the examples, or were read.
+    pub(super) fn known_weights(&self) -> Option<Arc<[Weight]>> {
+        match self {
+            Self::Sample { weights, .. } => Some(Arc::clone(weights.get()?.as_ref()?.each())),
+            Self::Generated(_) => None,
+        }
     }
 
     /// The weights of the examples, if they have some. Those of a store are read once.
     ///
     /// # Errors
     /// The weights cannot be read.
-    pub(super) fn weights(&self) -> Result<Option<Arc<[Weight]>>, Interrupt> {
+    pub(super) fn weights(&self) -> Result<Option<RowWeights>, Interrupt> {
         let Self::Sample { weights, .. } = self else {
             return Ok(None);
         };
@@ -108,7 +116,7 @@ impl TaskData {
             Some(stored) => stored.weights()?,
             None => None,
         };
-        Ok(weights.get_or_init(|| read).clone())
+        Ok(weights.get_or_init(|| read.map(RowWeights::new)).clone())
     }
 
     /// The data with other features of the same examples.

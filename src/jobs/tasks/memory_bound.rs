@@ -5,7 +5,7 @@
 //! see [`halfspace_core::memory::check`].
 
 use halfspace_core::learners::engine::input::Input;
-use halfspace_core::learners::engine::task::{Task, grown_bytes, state_bytes};
+use halfspace_core::learners::engine::task::{Task, grown_bytes, shown_examples, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::waiting_bytes;
 use halfspace_core::learners::predictor::Predictor;
@@ -101,7 +101,9 @@ pub(super) fn training(
     planned: Option<u64>,
     resident_bytes_max: u64,
 ) -> u64 {
-    let passes = input.examples().unwrap_or(0).saturating_mul(PASSES);
+    let passes = shown_examples(task, input)
+        .unwrap_or(0)
+        .saturating_mul(PASSES);
     let grown = grown_bytes(
         task,
         input,

@@ -20,7 +20,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits};
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
-use halfspace_core::learners::engine::task::Task;
+use halfspace_core::learners::engine::task::{Task, shown_examples};
 use halfspace_core::learners::engine::train::train_from;
 use halfspace_core::learners::predictor::Predictor;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
@@ -319,7 +319,7 @@ impl super::task::Task for Train {
             Some(passes) => passes == 1,
             None => self.task.entry.default_stop == DefaultStop::Confidence,
         };
-        let in_a_pass = self.data.input().examples();
+        let in_a_pass = shown_examples(&self.task, self.data.input());
         let planned = [in_a_pass.filter(|_| one_pass), limits.max_examples];
         planned.into_iter().flatten().min()
     }
@@ -356,15 +356,14 @@ impl Train {
             task.holdout = Some(HeldOut::Fold { index, folds });
         }
         task.weighing.rows = data.weights().map_err(TaskError::Unread)?;
-        task.weighing.classes = match &spec.class_weight {
-            None => None,
-            Some(stated) => Some(stated.of(described.names.classes.as_ref()).map_err(
-                |detail| {
-                    let field = "class_weight";
-                    ResolveError::Field { field, detail }
-                },
-            )?),
-        };
+        if let Some(stated) = &spec.class_weight {
+            let classes = stated.of(described.names.classes.as_ref());
+            let classes = classes.map_err(|detail| {
+                let field = "class_weight";
+                ResolveError::Field { field, detail }
+            })?;
+            task.weighing.classes = classes.differing();
+        }
         let is_drawn_now = described.generated.is_some() && described.is_seed_drawn;
         let data_seed = described.data_seed(seed.0);
         let has_initial = task.has_initial();
@@ -460,7 +459,8 @@ impl Train {
     }
 
     fn planned_seconds(&self) -> Option<f64> {
-        let (n, in_a_pass) = (self.data.input().n(), self.data.input().examples());
+        let n = self.data.input().n();
+        let in_a_pass = shown_examples(&self.task, self.data.input());
         let passes = self
             .task
             .limits

@@ -484,7 +484,7 @@ class CommitteeMember(Struct, kw_only=True, omit_defaults=True):
 class CompareRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains several learners on the same splits of the data, and the best of them on all of the data."""
 
-    class_weight: StatedWeights | None = None
+    class_weight: StatedClassWeights | None = None
 
     data: Data
 
@@ -4760,7 +4760,7 @@ class TracePoint(Struct, kw_only=True, omit_defaults=True):
 class TrainRequest(Struct, kw_only=True, omit_defaults=True):
     """Trains a learner on data."""
 
-    class_weight: StatedWeights | None = None
+    class_weight: StatedClassWeights | None = None
 
     classes: StatedClasses | None = None
 
@@ -5259,9 +5259,9 @@ SessionEncoding: TypeAlias = str | dict[str, Any]
 
 SessionId: TypeAlias = str
 
-StatedClasses: TypeAlias = list[str] | str
+StatedClassWeights: TypeAlias = str | dict[str, float]
 
-StatedWeights: TypeAlias = str | dict[str, float]
+StatedClasses: TypeAlias = list[str] | str
 
 Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """The status of a job."""

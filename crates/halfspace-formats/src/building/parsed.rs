@@ -16,8 +16,7 @@ use crate::error::Place;
 use crate::options::FirstIndex;
 use crate::stored::digest::digest;
 use crate::stored::header::BlocksError;
-use crate::stored::layout::{Units, stored_bytes};
-use crate::stored::weights;
+use crate::stored::layout::{Layout, Units, stored_bytes};
 use crate::vocabulary::Vocabulary;
 
 /// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
@@ -75,7 +74,7 @@ impl Parsed<ParsedRows> {
         let names = names.map_or(0, |names| names.stored_bytes());
         let header = self.data.header();
         let weights = self.weights.as_ref();
-        let weights = weights.map_or(Some(0), |_| weights::stored_bytes(header.examples))?;
+        let weights = weights.map_or(Some(0), |_| Layout::weights_bytes_of(header.examples))?;
         stored_bytes(&header)?
             .checked_add(names)?
             .checked_add(weights)

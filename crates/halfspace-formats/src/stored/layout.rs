@@ -24,10 +24,10 @@
 //! in the same form, with the bytes of [`Vocabulary::to_bytes`]. The weights of the examples, if they have weights,
 //! follow in this form too: each in thousandths, in 4 bytes. The index of sparse rows comes last.
 //!
-//! A *unit* is the least amount that is read at once, normally a block. If dense real rows have at least 64 features,
-//! each row is a unit, and so are the labels of a block. A check follows each unit: the CRC-64/NVME of its bytes,
-//! combined with the header's check and the unit's number. The CRC finds every change within 64 consecutive bits.
-//! Because of the combination, the check also finds a unit in the place of another, or in data with another header.
+//! A *unit* is the least amount that is read at once: normally a block, and each row and the labels of a block if dense
+//! real rows have at least 64 features. A check follows each unit: the CRC-64/NVME of its bytes, combined with the
+//! header's check and the unit's number. It finds every change within 64 consecutive bits, and a unit in the place of
+//! another or under another header.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -44,7 +44,7 @@ use crate::classes::Classes;
 use crate::stored::header::{BlocksError, LabelsKind};
 
 use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
-use crate::stored::weights;
+use crate::stored::weights::{self, WEIGHT_BYTES};
 use crate::stored::words::WordReader;
 use crate::vocabulary::Vocabulary;
 
@@ -350,10 +350,8 @@ impl Layout {
 
     /// The bytes of the weights with their check, or `None` above 64 bits.
     pub(crate) fn weights_bytes(&self) -> Option<u64> {
-        match self.units.weights {
-            false => Some(0),
-            true => weights::stored_bytes(self.header.examples),
-        }
+        let none = (!self.units.weights).then_some(0);
+        none.or_else(|| Self::weights_bytes_of(self.header.examples))
     }
 
     /// Reads the weights, if there are any.
@@ -369,6 +367,11 @@ impl Layout {
         }
         let check = |crc| self.check_of(self.weights_unit(), crc);
         weights::read(self.header.examples, check, words).map(Some)
+    }
+
+    /// The bytes of the weights of `rows` examples with their check, or `None` above 64 bits.
+    pub fn weights_bytes_of(rows: usize) -> Option<u64> {
+        Self::names_bytes(WEIGHT_BYTES.checked_mul(rows as u64)?)
     }
 
     /// The bytes of a unit of names that take `names` bytes, or `None` above 64 bits.

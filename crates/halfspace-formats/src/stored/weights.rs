@@ -1,6 +1,6 @@
 //! The weights of examples in the stored form: a unit of the number of their bytes, and four bytes for each weight.
 //!
-//! The weights are not kept by the blocks, because only trainings need them, and all at once.
+//! They stand apart from the blocks, because only trainings need them, and need all at once.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -8,16 +8,10 @@ use std::sync::Arc;
 use halfspace_core::learners::sample::weights::Weight;
 
 use crate::stored::header::BlocksError;
-use crate::stored::layout::Layout;
 use crate::stored::words::{WordReader, WordWriter};
 
 /// The bytes of a weight.
-const WEIGHT_BYTES: u64 = size_of::<Weight>() as u64;
-
-/// The bytes of the unit for `rows` examples with its check, or `None` above 64 bits.
-pub fn stored_bytes(rows: usize) -> Option<u64> {
-    Layout::names_bytes(WEIGHT_BYTES.checked_mul(rows as u64)?)
-}
+pub(crate) const WEIGHT_BYTES: u64 = size_of::<Weight>() as u64;
 
 /// The memory in which the weights of `rows` examples are read.
 pub(crate) fn reading_bytes(rows: usize) -> u64 {

@@ -55,6 +55,19 @@ impl Unit {
         })
     }
 
+    /// One of `parts` equal parts, a divisor of 1000. The double of its value is rounded, its decimal form is exact.
+    #[must_use]
+    pub fn part(self, parts: u32) -> Self {
+        match parts {
+            1 => self,
+            parts => Self {
+                value: self.value / f64::from(parts),
+                digits: self.digits * i128::from(1000 / parts),
+                places: self.places + 3,
+            },
+        }
+    }
+
     pub fn value(self) -> f64 {
         self.value
     }

@@ -9,7 +9,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::{Task, build, first_member, holdout, state_bytes, task_order};
 use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
-use crate::learners::sample::weights::{ClassWeights, Shown};
+use crate::learners::sample::weights::{ClassWeights, Shown, Weighing};
 
 /// Checks everything that can be known before the run starts.
 ///
@@ -87,43 +87,50 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
 /// Checks that the learner takes the weights, and that the examples have the classes that have some.
 fn check_weights(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     let weighing = &task.weighing;
-    let field = if weighing.classes.is_some() {
-        "class_weight"
-    } else {
-        "weights"
-    };
-    let wrong = |detail: String| Err(TaskError::Field { field, detail });
-    match input {
+    let data = match input {
         _ if weighing.is_none() => return Ok(()),
         Input::Generated(_) => {
-            return wrong(
-                "generated examples all count alike; upload them, or leave the weights out"
-                    .to_owned(),
-            );
+            return Err(wrong_class_weight(
+                "generated examples all count alike; upload them, or leave class_weight out",
+            ));
         }
-        Input::Sample { data, .. }
-            if weighing.classes.is_some() && !data.shape().labels.is_labelled() =>
-        {
-            return wrong(
-                "the examples have no labels; add them, or leave class_weight out".to_owned(),
-            );
-        }
-        Input::Sample { .. } => {}
+        Input::Sample { data, .. } => data,
+    };
+    if weighing.classes.is_some() && !data.shape().labels.is_labelled() {
+        return Err(wrong_class_weight(
+            "the examples have no labels; add them, or leave class_weight out",
+        ));
     }
     if let Some(ClassWeights::Each(all)) = &weighing.classes
         && all.len() != task.classes
     {
-        let (given, classes) = (all.len(), task.classes);
-        return wrong(format!("there are {given} weights for {classes} classes"));
-    }
-    if !weighing.is_whole() && !task.entry.data.parts {
-        let name = task.entry.name;
-        return wrong(format!(
-            "{name} learns with whole weights only, such as 1 and 2; these are not whole. Learners whose data in the \
-             catalogue have fractional-weights take them"
+        return Err(wrong_class_weight(
+            "class_weight has another number of classes than the examples",
         ));
     }
+    if weighing.parts() > 1 && !task.entry.data.parts {
+        let name = task.entry.name;
+        let detail = format!(
+            "{name} learns with whole weights only, such as 1 and 2; the catalogue marks the learners that take others \
+             with fractional-weights"
+        );
+        let rows = Weighing {
+            classes: None,
+            rows: weighing.rows.clone(),
+        };
+        return Err(match rows.parts() {
+            1 => wrong_class_weight(&detail),
+            _ => TaskError::WrongData(format!("the examples have fractional weights: {detail}")),
+        });
+    }
     check_numbered(input)
+}
+
+fn wrong_class_weight(detail: &str) -> TaskError {
+    TaskError::Field {
+        field: "class_weight",
+        detail: detail.to_owned(),
+    }
 }
 
 /// Checks that examples are held out, and have labels, if each class shall have its share of them.
@@ -214,13 +221,13 @@ fn has_weights(task: &Task, input: Input<'_>) -> Result<bool, TaskError> {
     Ok(predictor.members()[0].magnitudes().is_some())
 }
 
-/// Checks that every row has a 32-bit number, as rows read out of order need.
+/// Checks that every row has a number of 31 bits, as rows read out of order need.
 pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
     let rows_max = Shown::ROWS_MAX;
     match input {
         Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
             Err(TaskError::WrongData(format!(
-                "at most {rows_max} examples can be shuffled or held out"
+                "at most {rows_max} examples can be shuffled, weighted or held out"
             )))
         }
         Input::Sample { .. } | Input::Generated(_) => Ok(()),

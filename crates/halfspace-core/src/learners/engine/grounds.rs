@@ -19,7 +19,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 
 /// Why a run with weights has no certificate of the examples that it was shown.
-const SHOWN_AGAIN: &str =
+pub const SHOWN_AGAIN: &str =
     "the examples have weights, so the learner was shown some of them more often than others";
 
 /// The counts of errors that the report of a run has already made.

@@ -21,7 +21,7 @@ use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 use crate::learners::sample::source::Stream;
-use crate::learners::sample::weights::{NO_BOUND_OF_PARTS, Weights};
+use crate::learners::sample::weights::NO_BOUND_OF_PARTS;
 
 /// The share of ones below which the report advises against reading bits as -1 and +1.
 const SPARSE: f64 = 0.05;
@@ -114,8 +114,7 @@ fn bounded(
     reason: Reason,
 ) -> Result<Bounded, Interrupt> {
     let (rule, run, counts) = (&train_loop.rule, train_loop.run, train_loop.course.counts);
-    let has_parts = task.weights.as_ref().is_some_and(Weights::has_parts);
-    let none = match has_parts {
+    let none = match task.weighing.parts() > 1 {
         _ if source.pruned.is_some() => Some(NO_BOUND),
         true => Some(NO_BOUND_OF_PARTS),
         false => None,

@@ -58,13 +58,16 @@ impl<'a> RunExamples<'a> {
     }
 
     /// The examples that the learner is shown.
-    pub(crate) fn shown(&self) -> ShownExamples<'a> {
-        match self.source {
+    ///
+    /// # Errors
+    /// [`Interrupt::Memory`] if there is no memory for the order of weighted examples.
+    pub(crate) fn shown(&self) -> Result<ShownExamples<'a>, Interrupt> {
+        Ok(match self.source {
             ExampleSource::Generated(plan) => {
                 ShownExamples::Drawn(self.drawn(plan, HoldoutPart::Shown))
             }
             ExampleSource::Stored(examples) => {
-                let sample = self.weighted(examples);
+                let sample = self.weighted(examples)?;
                 match self.task.pruning.minimum_count {
                     None => ShownExamples::AtRest(Box::new(sample)),
                     Some(minimum) => {
@@ -72,7 +75,7 @@ impl<'a> RunExamples<'a> {
                     }
                 }
             }
-        }
+        })
     }
 
     /// A part of the examples in their own order, with the features that the hypothesis keeps.
@@ -128,13 +131,13 @@ impl<'a> RunExamples<'a> {
     }
 
     /// The examples that the learner is shown, as often as their weights say.
-    fn weighted(&self, examples: &'a dyn Examples) -> Presented<'a> {
-        let Some(weights) = self.task.weights.clone() else {
-            return self.at_rest(examples, HoldoutPart::Shown);
+    fn weighted(&self, examples: &'a dyn Examples) -> Result<Presented<'a>, Interrupt> {
+        let Some(weights) = &self.task.weights else {
+            return Ok(self.at_rest(examples, HoldoutPart::Shown));
         };
         let presentation = self.task.entry.presentation;
         let rows = task::shown_rows(self.holdout.as_ref(), examples);
-        Presented::weighted(examples, presentation, rows.into_iter(), weights)
+        Presented::weighted(examples, presentation, &rows, weights)
     }
 
     /// The number of examples of a part, out of `examples` in total. `None` if there is no such part.

@@ -180,7 +180,7 @@ fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if task.asked_rule() != Some(StopRule::Pac) {
         return Ok(());
     }
-    let why = match (task_order(task, input), fresh(task, input)) {
+    let why = match (task_order(task, input), fresh_once(task, input)) {
         (Ok(Some(Order::RandomMistake) | None), _) => {
             "this order evaluates the whole sample before each mistake".into()
         }

@@ -219,7 +219,7 @@ pub(crate) fn weigh(task: &Task, input: Input<'_>) -> Result<Option<Weights>, In
         Input::Sample { data, .. } if !task.weighing.is_none() => {
             let holdout = holdout(task, input)?;
             let rows = shown_rows(holdout.as_ref(), data);
-            task.weighing.weights(data, &rows).map(Some)
+            task.weighing.weights(data, &rows, task.classes).map(Some)
         }
         Input::Sample { .. } | Input::Generated(_) => Ok(None),
     }
@@ -256,6 +256,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let mut rule = first_member(task, input).ok();
     let order = rule.as_mut().and_then(|rule| rule.kind().order());
     let examples = input.examples().unwrap_or(0);
+    let shown = shown_examples(task, input).unwrap_or(0);
     let is_drawn = matches!(input, Input::Generated(_));
     let is_drawn_first = is_drawn && order != Some(Order::Cyclic);
     let drawn = match is_drawn_first {
@@ -269,31 +270,37 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Some(Order::Shuffled) => examples.saturating_mul(4),
         _ if is_parted && task.stratify => examples.saturating_mul(6),
         _ if is_parted => examples.saturating_mul(4),
-        Some(Order::RandomMistake) => examples / 8,
+        Some(Order::RandomMistake) => shown / 8,
         Some(Order::Cyclic) | None => 0,
     };
-    let weighted = weighted_bytes(task, input);
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
-    let noted = examples.saturating_mul(an_example).saturating_mul(members);
+    let noted = shown.saturating_mul(an_example).saturating_mul(members);
     let marked = numbered_examples(task, input).filter(|_| task.entry.has_receipts());
     let kept = marked.map_or(0, |examples| {
         Kept::bytes_max(examples, task.committee_size())
     });
     let all = drawn.saturating_add(rows).saturating_add(noted);
-    let all = all.saturating_add(kept).saturating_add(weighted);
+    let all = all.saturating_add(kept);
+    let all = all.saturating_add(weighted_bytes(task, examples, shown));
     let all = all.saturating_add(task.pruning.bytes(n));
     all.saturating_add((64 * n).saturating_mul(members))
 }
 
-/// Bytes for the weights of the examples, and for the numbers of those that are shown.
-fn weighted_bytes(task: &Task, input: Input<'_>) -> u64 {
-    match input {
-        Input::Sample { data, .. } if !task.weighing.is_none() => {
-            let examples = data.shape().examples as u64;
-            let shown = task.weighing.shown_max(examples);
-            4 * examples.saturating_add(shown.saturating_mul(2))
-        }
-        Input::Sample { .. } | Input::Generated(_) => 0,
+/// How many examples a pass shows: each as often as its weight says. None if the stream never ends.
+pub fn shown_examples(task: &Task, input: Input<'_>) -> Option<u64> {
+    input
+        .examples()
+        .map(|examples| task.weighing.shown(examples))
+}
+
+/// Bytes for the weights of the examples, and for the order in which they are shown.
+fn weighted_bytes(task: &Task, examples: u64, shown: u64) -> u64 {
+    let order = examples.saturating_add(shown).saturating_mul(4);
+    let weights = examples.saturating_mul(4);
+    if task.weighing.is_none() {
+        0
+    } else {
+        order.saturating_add(weights)
     }
 }
 
@@ -370,7 +377,7 @@ fn build_member(
         n,
         real,
         active_max: task.names.then(|| task.active_max.unwrap_or(1).max(1)),
-        parts: task.weights.as_ref().map(Weights::parts),
+        parts: (!task.weighing.is_none()).then(|| task.weighing.parts()),
         random,
     });
     let mut rule = rule.map_err(TaskError::Parameter)?;

@@ -118,7 +118,7 @@ fn learn<R>(
         return Err(why);
     }
     let mut source = RunExamples::new(task, input, materialised.as_ref())?;
-    let mut examples = source.shown();
+    let mut examples = source.shown()?;
     let mut train_loop = begin(task, input, rule.as_mut(), random, run);
     let (mut another, random);
     if state.is_some_and(|state| train_loop.resume(state, examples.as_stream()).is_err()) {
@@ -127,10 +127,12 @@ fn learn<R>(
         }
         (another, random) = task::build(task, input).expect("as above");
         train_loop = begin(task, input, another.as_mut(), random, run);
-        examples = source.shown();
+        // The order of the refused state must not take memory beside the next one.
+        drop(examples);
+        examples = source.shown()?;
     }
-    // A best hypothesis would leave out other names than the last one.
-    // Neither would it compare with the errors of a weighted sample.
+    // With names left out, the best hypothesis would leave out others than the last. With weights, its errors would
+    // count other examples than those of the report.
     train_loop.keeps_best = keeps_best && task.pruning.is_none() && task.weights.is_none();
     let reason = match &mut examples {
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,

@@ -251,7 +251,7 @@ impl Perceptron {
         (first, bias): (Vec<f64>, Option<f64>),
         course: Course,
     ) -> Self {
-        let (eta, parts) = (course.eta, f64::from(course.parts));
+        let eta = course.eta;
         let all = || first.iter().chain(&bias);
         let is_whole = |&weight: &f64| {
             weight as i64 as f64 == weight && weight.abs() <= INTEGER_WEIGHT_MAX as f64
@@ -259,7 +259,8 @@ impl Perceptron {
         let is_integral = || course.parts == 1 && eta.fract() == 0.0 && all().all(is_whole);
         let integral = reading.filter(|_| is_integral());
         // Whole first weights with a whole rate are exact without a unit.
-        let unit = integral.map_or_else(|| Unit::new(eta / parts), |_| Some(Unit::ONE));
+        let of_eta = || Unit::new(eta).map(|unit| unit.part(course.parts));
+        let unit = integral.map_or_else(of_eta, |_| Some(Unit::ONE));
         let counts = unit.and_then(|unit| unit.counts(all()));
         let real = |weights, bias| LinearWeights::Real(RealWeights::new(reading, weights, bias));
         let (weights, unit) = match (counts.zip(unit), reading) {
@@ -276,7 +277,7 @@ impl Perceptron {
             }
         };
         let step = match (integral, unit) {
-            (None, Some(_)) => parts,
+            (None, Some(_)) => course.parts.into(),
             _ => eta,
         };
         let unit = unit.unwrap_or(Unit::ONE);

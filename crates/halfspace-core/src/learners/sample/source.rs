@@ -213,16 +213,19 @@ impl<'a> Presented<'a> {
     }
 
     /// Shows these rows of `examples` in this order, each as often as its weight says.
+    ///
+    /// # Errors
+    /// [`Interrupt::Memory`] if the memory grant is too small for their order.
     pub fn weighted(
         examples: &'a dyn Examples,
         presentation: Presentation,
-        rows: impl Iterator<Item = u32>,
-        weights: Weights,
-    ) -> Self {
-        Self {
-            weights: Some(weights.clone()).filter(|weights| weights.parts() > 1),
-            ..Self::of_order(examples, presentation, weights.shown(rows))
-        }
+        rows: &[u32],
+        weights: &Weights,
+    ) -> Result<Self, Interrupt> {
+        Ok(Self {
+            weights: Some(weights.clone()).filter(Weights::has_parts),
+            ..Self::of_order(examples, presentation, weights.shown(rows)?)
+        })
     }
 
     fn of_order(examples: &'a dyn Examples, presentation: Presentation, order: Vec<Shown>) -> Self {

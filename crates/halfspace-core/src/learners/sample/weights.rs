@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::learners::engine::run::Interrupt;
 use crate::learners::sample::classes::ClassCodes;
 use crate::learners::sample::examples::{Examples, class_codes};
+use crate::memory;
 
 /// The weight 1 in thousandths.
 const WHOLE: u32 = 1000;
@@ -49,12 +50,20 @@ impl Weight {
         f64::from(self.0) / f64::from(WHOLE)
     }
 
-    /// The product, rounded to a thousandth and brought into the range.
+    /// How often an example of this weight is shown.
+    fn copies(self) -> u64 {
+        self.0.div_ceil(WHOLE).into()
+    }
+
+    /// The product, rounded to a thousandth. It may exceed the largest weight that a request may give.
     #[must_use]
-    pub fn times(self, other: Self) -> Self {
-        let product =
-            (u64::from(self.0) * u64::from(other.0) + u64::from(WHOLE / 2)) / u64::from(WHOLE);
-        Self(product.clamp(1, MAX.into()) as u32)
+    fn times(self, other: Self) -> Self {
+        let product = u64::from(self.0) * u64::from(other.0) + u64::from(WHOLE / 2);
+        Self::rounded(product / u64::from(WHOLE))
+    }
+
+    fn rounded(thousandths: u64) -> Self {
+        Self(thousandths.clamp(1, u32::MAX.into()) as u32)
     }
 }
 
@@ -68,18 +77,51 @@ impl fmt::Debug for Weight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClassWeights {
     /// All classes count alike together: of m examples in k classes, each of a class of c examples has the weight
-    /// m / (k c), rounded. Held-out examples are not counted.
+    /// m / (k c), rounded to a thousandth. Held-out examples are not counted.
     Balanced,
     /// One weight per class, in the order of the codes.
     Each(Vec<Weight>),
+}
+
+impl ClassWeights {
+    /// None if all classes have the weight 1, so that nothing has to be withheld.
+    #[must_use]
+    pub fn differing(self) -> Option<Self> {
+        let is_one = matches!(&self, Self::Each(all) if all.iter().all(|own| *own == Weight::ONE));
+        (!is_one).then_some(self)
+    }
+}
+
+/// The weights of all examples, as their data have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowWeights {
+    each: Arc<[Weight]>,
+    parts: u32,
+    /// The sum of the numbers of times that each is shown.
+    shown: u64,
+}
+
+impl RowWeights {
+    pub fn new(each: Arc<[Weight]>) -> Self {
+        Self {
+            parts: parts_of(&each),
+            shown: each.iter().map(|own| own.copies()).sum(),
+            each,
+        }
+    }
+
+    /// One weight per example.
+    pub fn each(&self) -> &Arc<[Weight]> {
+        &self.each
+    }
 }
 
 /// How much each example counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weighing {
     pub classes: Option<ClassWeights>,
-    /// One weight per example. A weight of its class multiplies it.
-    pub rows: Option<Arc<[Weight]>>,
+    /// A weight of its class multiplies that of an example.
+    pub rows: Option<RowWeights>,
 }
 
 impl Weighing {
@@ -88,84 +130,95 @@ impl Weighing {
         self.classes.is_none() && self.rows.is_none()
     }
 
-    /// Whether all weights are known to be whole before the classes are counted.
-    pub fn is_whole(&self) -> bool {
-        let are_whole = |all: &[Weight]| all.iter().all(|own| own.0.is_multiple_of(WHOLE));
-        let classes = match &self.classes {
-            None => true,
-            Some(ClassWeights::Balanced) => false,
-            Some(ClassWeights::Each(all)) => are_whole(all),
+    /// The equal parts of a step of which all steps are multiples, 1 if all weights are whole. They depend on no label,
+    /// so that a rule can be built before the labels are read.
+    pub fn parts(&self) -> u32 {
+        let of_rows = self.rows.as_ref().map_or(1, |rows| rows.parts);
+        let of_classes = match &self.classes {
+            None => 1,
+            Some(ClassWeights::Balanced) => WHOLE,
+            Some(ClassWeights::Each(all)) => parts_of(all),
         };
-        classes && self.rows.as_deref().is_none_or(are_whole)
-    }
-
-    /// The most examples that a pass over `examples` examples may show.
-    pub fn shown_max(&self, examples: u64) -> u64 {
-        let copies = |all: &[Weight]| -> u64 {
-            let copies = all.iter().map(|own| u64::from(own.0.div_ceil(WHOLE)));
-            copies.max().unwrap_or(1)
-        };
-        let of_rows = match self.rows.as_deref() {
-            None => examples,
-            Some(rows) => rows
-                .iter()
-                .map(|own| u64::from(own.0.div_ceil(WHOLE)))
-                .sum(),
-        };
-        match &self.classes {
-            None => of_rows,
-            // The weights of m examples add up to m, and each is rounded up once. A product is rounded, too.
-            Some(ClassWeights::Balanced) if self.rows.is_none() => 2 * examples,
-            Some(ClassWeights::Balanced) => of_rows.saturating_mul(u64::from(MAX / WHOLE)),
-            Some(ClassWeights::Each(all)) => of_rows.saturating_mul(copies(all)),
+        let product = of_rows * of_classes;
+        // A product of weights is rounded to a thousandth.
+        if WHOLE.is_multiple_of(product) {
+            product
+        } else {
+            WHOLE
         }
     }
 
-    /// The weights of the examples, of which `shown` lists those that the learner is shown.
+    /// About how many examples a pass over `examples` examples shows. The numbers of examples in the classes are not
+    /// known, so named classes count as if their weights were 1.
+    pub fn shown(&self, examples: u64) -> u64 {
+        let of_rows = self.rows.as_ref().map_or(examples, |rows| rows.shown);
+        match &self.classes {
+            // Each of weights that add up to m is rounded up.
+            Some(ClassWeights::Balanced) => of_rows.saturating_mul(2),
+            Some(ClassWeights::Each(_)) | None => of_rows,
+        }
+    }
+
+    /// The weights of the examples, of which `shown` lists those that the learner is shown. The labels tell `count`
+    /// classes apart.
     ///
     /// # Errors
     /// An interrupt if the labels cannot be read.
-    pub fn weights(&self, data: &dyn Examples, shown: &[u32]) -> Result<Weights, Interrupt> {
-        let (Some(classes), Some(codes)) = (&self.classes, class_codes(data)?) else {
-            let own = self.rows.clone();
-            let own = own.unwrap_or_else(|| vec![Weight::ONE; data.shape().examples].into());
-            return Ok(Weights::new(own, None));
+    pub fn weights(
+        &self,
+        data: &dyn Examples,
+        shown: &[u32],
+        count: usize,
+    ) -> Result<Weights, Interrupt> {
+        let examples = data.shape().examples;
+        let codes = match &self.classes {
+            Some(_) => class_codes(data)?,
+            None => None,
         };
-        let of_classes = match classes {
-            ClassWeights::Balanced => balanced(&codes, shown),
+        let of_classes = codes.as_ref().zip(self.classes.as_ref());
+        let of_classes = of_classes.map(|(codes, classes)| match classes {
+            ClassWeights::Balanced => balanced(codes, shown, count),
             ClassWeights::Each(all) => all.clone(),
-        };
+        });
+        memory::need((examples * size_of::<Weight>()) as u64).map_err(|_| Interrupt::Memory)?;
         let of_row = |row: usize| {
-            let of_class = of_classes.get(codes.get(row) as usize).copied();
-            let of_class = of_class.unwrap_or(Weight::ONE);
-            self.rows
+            let own = self
+                .rows
                 .as_ref()
-                .map_or(of_class, |rows| rows[row].times(of_class))
+                .map_or(Weight::ONE, |rows| rows.each[row]);
+            match (&codes, &of_classes) {
+                (Some(codes), Some(all)) => own.times(all[codes.get(row) as usize]),
+                _ => own,
+            }
         };
-        let of_rows = (0..codes.rows()).map(of_row).collect();
-        Ok(Weights::new(of_rows, Some(of_classes)))
+        Ok(Weights {
+            of_rows: (0..examples).map(of_row).collect(),
+            of_classes,
+            parts: self.parts(),
+        })
     }
 }
 
 /// See [`ClassWeights::Balanced`]. A class without examples has the weight 1.
-fn balanced(codes: &ClassCodes, shown: &[u32]) -> Vec<Weight> {
-    let mut counts = vec![0_u64; 1 << codes.planes()];
+fn balanced(codes: &ClassCodes, shown: &[u32], classes: usize) -> Vec<Weight> {
+    let mut counts = vec![0_u64; classes];
     for &row in shown {
         counts[codes.get(row as usize) as usize] += 1;
     }
-    while counts.last() == Some(&0) {
-        counts.pop();
-    }
-    let classes = counts.iter().filter(|count| **count > 0).count() as u64;
+    let seen = counts.iter().filter(|count| **count > 0).count() as u64;
     let weight = |count: &u64| match count {
         0 => Weight::ONE,
         count => {
-            let (above, below) = (shown.len() as u64 * u64::from(WHOLE), classes * count);
-            let rounded = (above + below / 2) / below;
-            Weight(rounded.clamp(1, MAX.into()) as u32)
+            let (above, below) = (shown.len() as u64 * u64::from(WHOLE), seen * count);
+            Weight::rounded((above + below / 2) / below)
         }
     };
     counts.iter().map(weight).collect()
+}
+
+/// The equal parts of 1 of which all these weights are multiples.
+fn parts_of(weights: &[Weight]) -> u32 {
+    WHOLE / weights.iter().fold(WHOLE, |all, own| gcd(all, own.0))
 }
 
 /// Why a run with parts of steps has no bound.
@@ -185,16 +238,6 @@ pub struct Weights {
 const PART: u32 = 1 << 31;
 
 impl Weights {
-    /// One weight per example, and the weights of the classes that were multiplied into them.
-    fn new(of_rows: Arc<[Weight]>, of_classes: Option<Vec<Weight>>) -> Self {
-        let divisor = of_rows.iter().fold(WHOLE, |all, own| gcd(all, own.0));
-        Self {
-            of_rows,
-            of_classes,
-            parts: WHOLE / divisor,
-        }
-    }
-
     /// The weights of the classes, if they have some.
     pub fn of_classes(&self) -> Option<&[Weight]> {
         self.of_classes.as_deref()
@@ -212,13 +255,20 @@ impl Weights {
 
     /// The examples that a pass over these rows shows, each as often as its weight says. A part of an example is shown
     /// last.
-    pub fn shown(&self, rows: impl Iterator<Item = u32>) -> Vec<Shown> {
-        let copies = |row| {
+    ///
+    /// # Errors
+    /// [`Interrupt::Memory`] if the memory grant is too small for them.
+    pub fn shown(&self, rows: &[u32]) -> Result<Vec<Shown>, Interrupt> {
+        let count: u64 = rows.iter().map(|row| self.of(*row).copies()).sum();
+        let bytes = count.saturating_mul(size_of::<Shown>() as u64);
+        memory::need(bytes).map_err(|_| Interrupt::Memory)?;
+        let mut shown = Vec::with_capacity(count as usize);
+        for &row in rows {
             let weight = self.of(row).0;
-            let whole = (0..weight / WHOLE).map(move |_| Shown(row));
-            whole.chain((weight % WHOLE > 0).then_some(Shown(row | PART)))
-        };
-        rows.flat_map(copies).collect()
+            let whole = std::iter::repeat_n(Shown(row), (weight / WHOLE) as usize);
+            shown.extend(whole.chain((weight % WHOLE > 0).then_some(Shown(row | PART))));
+        }
+        Ok(shown)
     }
 
     /// The step of an example that is shown, in [parts](Self::parts).

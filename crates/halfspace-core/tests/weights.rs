@@ -264,7 +264,7 @@ impl Replica {
             best as u32
         };
         self.mistakes += u64::from(predicted != *code);
-        for class in 0..classes {
+        for (class, &score) in scores.iter().enumerate() {
             let is_own = if is_two {
                 *code == 1
             } else {
@@ -272,7 +272,7 @@ impl Replica {
             };
             let learns = match joint {
                 true => predicted != *code && (is_own || class == best),
-                false => (scores[class] >= 0) != is_own,
+                false => (score >= 0) != is_own,
             };
             if learns {
                 let amount = if is_own { step } else { -step };

@@ -265,8 +265,9 @@ impl Weights {
         let mut shown = Vec::with_capacity(count as usize);
         for &row in rows {
             let weight = self.of(row).0;
-            let whole = std::iter::repeat_n(Shown(row), (weight / WHOLE) as usize);
-            shown.extend(whole.chain((weight % WHOLE > 0).then_some(Shown(row | PART))));
+            let (whole, part) = (weight / WHOLE, !weight.is_multiple_of(WHOLE));
+            let whole = std::iter::repeat_n(Shown(row), whole as usize);
+            shown.extend(whole.chain(part.then_some(Shown(row | PART))));
         }
         Ok(shown)
     }

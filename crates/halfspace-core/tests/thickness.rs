@@ -383,7 +383,12 @@ fn thick_runs_equal_their_definition() {
             examples.classes,
         );
         let counts = outcome.counts;
-        let tested = outcome.grounds.tested.clone().expect("tests one by one");
+        let tested = outcome
+            .grounds
+            .tested
+            .clone()
+            .expect("tests one by one")
+            .expect("no names left out");
         let found = Counted {
             first: FirstPass {
                 mistakes: tested.mistakes,

@@ -255,7 +255,7 @@ pub fn of_run(entry: &LearnerEntry, outcome: &RunOutcome, confidence: f64) -> Ce
             .map(|assume| test_set(holdout, assume, confidence));
         certificates.add(CertificateKind::TestSet, certified);
     }
-    if let Ok(tested) = &grounds.tested {
+    if let Some(tested) = &grounds.tested {
         if entry.is_conservative {
             let survived = grounds.survived.clone();
             let certified = fresh
@@ -265,7 +265,7 @@ pub fn of_run(entry: &LearnerEntry, outcome: &RunOutcome, confidence: f64) -> Ce
         }
         let certified = fresh
             .clone()
-            .map(|assume| progressive(*tested, assume, confidence));
+            .and_then(|assume| Ok(progressive(tested.clone()?, assume, confidence)));
         certificates.add(CertificateKind::Progressive, certified);
     }
     certificates.add(CertificateKind::Unique, unique(outcome));

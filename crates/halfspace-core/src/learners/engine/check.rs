@@ -7,7 +7,9 @@ use crate::learners::engine::pruning::Pruning;
 use crate::learners::engine::rule::Order;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::Sampling;
-use crate::learners::engine::task::{Task, build, first_member, holdout, state_bytes, task_order};
+use crate::learners::engine::task::{
+    Task, build, first_member, holdout, shown_examples, state_bytes, task_order, weighted_bytes,
+};
 use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
 use crate::learners::sample::weights::{ClassWeights, Shown, Weighing};
 
@@ -36,6 +38,7 @@ pub fn check_accepted(
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
         let limit = state_bytes_max;
+        check_shown(task, input, limit)?;
         return Err(TaskError::TooLarge { needed, limit });
     }
     build(task, input)?;
@@ -124,6 +127,19 @@ fn check_weights(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         });
     }
     check_numbered(input)
+}
+
+/// Refuses weights that alone take more than `limit` bytes for the order of the examples.
+fn check_shown(task: &Task, input: Input<'_>, limit: u64) -> Result<(), TaskError> {
+    let shown = shown_examples(task, input).unwrap_or(0);
+    if task.weighing.is_none() || weighted_bytes(task, input) <= limit {
+        return Ok(());
+    }
+    let detail = format!(
+        "with their weights, a pass shows {shown} examples, whose order takes more than state_bytes_max: {limit}; divide \
+         all weights by the same number"
+    );
+    Err(TaskError::WrongData(detail))
 }
 
 fn wrong_class_weight(detail: &str) -> TaskError {

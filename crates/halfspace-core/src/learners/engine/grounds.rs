@@ -12,6 +12,7 @@ use crate::learners::engine::pruning::OTHERWISE_CHANGED;
 use crate::learners::engine::reason::{MAX_SECONDS, Reason};
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::run_examples::RunExamples;
+use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::task::Task;
 use crate::learners::engine::train_loop::TrainLoop;
@@ -19,7 +20,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predictor::Predictor;
 
 /// Why a run with weights has no certificate of the examples that it was shown.
-pub const SHOWN_AGAIN: &str =
+const SHOWN_AGAIN: &str =
     "the examples have weights, so the learner was shown some of them more often than others";
 
 /// The counts of errors that the report of a run has already made.
@@ -48,13 +49,11 @@ pub(crate) fn grounds(
     let kept = train_loop.kept.as_ref();
     let fixed = fixed_examples(input, reason, course.counts.examples);
     let is_pruned = source.pruned.is_some();
-    let tested = match is_pruned {
+    let tested = course.tested.map(|tested| match is_pruned {
         true => Err(OTHERWISE_CHANGED.to_owned()),
         false if task.weights.is_some() => Err(SHOWN_AGAIN.to_owned()),
-        false => course.tested.ok_or_else(|| {
-            "the learner does not test the examples one by one before it learns".to_owned()
-        }),
-    };
+        false => Ok(tested),
+    });
     let independent = input.independent(task.evidence.as_ref());
     let sampling = independent
         .clone()
@@ -70,7 +69,7 @@ pub(crate) fn grounds(
         fresh: stop_conditions::fresh(task, input)
             .and(independent)
             .map_err(String::from),
-        survived: tested.clone().and_then(|tested| {
+        survived: tested.clone().unwrap_or_else(untested).and_then(|tested| {
             let changes = (course.counts.mistakes, course.counts.updates);
             match changes == (tested.mistakes, tested.updates) {
                 true => Ok(tested),
@@ -108,6 +107,10 @@ pub(crate) fn grounds(
             lists.into_iter().map(own).collect()
         }),
     })
+}
+
+fn untested() -> Result<Tested, String> {
+    Err("the learner does not test the examples one by one before it learns".to_owned())
 }
 
 /// The number of examples, if it was fixed before the run. A run that ended by its own success has none.

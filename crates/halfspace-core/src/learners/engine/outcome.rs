@@ -74,8 +74,8 @@ pub struct Grounds {
     pub sampling: Result<Sampling, String>,
     /// The tests of the first pass, if the last hypothesis of the run is the last one of that pass.
     pub survived: Result<Tested, String>,
-    /// The tests of the first pass.
-    pub tested: Result<Tested, String>,
+    /// The tests of the first pass. None if the learner does not test the examples one by one.
+    pub tested: Option<Result<Tested, String>>,
     /// The number of examples, fixed before the run, if the signs of the weights classify all of them correctly.
     pub consistent: Result<u64, String>,
     /// The examples that reproduce the run.

@@ -281,7 +281,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     });
     let all = drawn.saturating_add(rows).saturating_add(noted);
     let all = all.saturating_add(kept);
-    let all = all.saturating_add(weighted_bytes(task, examples, shown));
+    let all = all.saturating_add(weighted_bytes(task, input));
     let all = all.saturating_add(task.pruning.bytes(n));
     all.saturating_add((64 * n).saturating_mul(members))
 }
@@ -294,14 +294,16 @@ pub fn shown_examples(task: &Task, input: Input<'_>) -> Option<u64> {
 }
 
 /// Bytes for the weights of the examples, and for the order in which they are shown.
-fn weighted_bytes(task: &Task, examples: u64, shown: u64) -> u64 {
-    let order = examples.saturating_add(shown).saturating_mul(4);
-    let weights = examples.saturating_mul(4);
+pub(crate) fn weighted_bytes(task: &Task, input: Input<'_>) -> u64 {
     if task.weighing.is_none() {
-        0
-    } else {
-        order.saturating_add(weights)
+        return 0;
     }
+    let examples = input.examples().unwrap_or(0);
+    let shown = shown_examples(task, input).unwrap_or(0);
+    // A weight and the number of a row for each, and a number for each that is shown.
+    examples
+        .saturating_mul(8)
+        .saturating_add(shown.saturating_mul(4))
 }
 
 /// Bytes that the state may grow to after `mistakes` mistakes.

@@ -198,8 +198,6 @@ fn begin<'r>(
         watch: stop_conditions::watch(task, input),
         trace: task.trace.then(Trace::default),
         tested: match rule.kind().order() {
-            // Weights show an example again after the rule has learnt from it.
-            _ if task.weights.is_some() => None,
             Some(Order::Cyclic | Order::Shuffled) => Some(Tested::default()),
             Some(Order::RandomMistake) | None => None,
         },

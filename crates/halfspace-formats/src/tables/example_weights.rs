@@ -66,7 +66,8 @@ impl TableColumns {
              weights.",
             excerpt(own.name.as_bytes())
         );
-        Err(Fault::new(FormatErrorKind::TableOption, detail))
+        let fault = Fault::new(FormatErrorKind::TableOption, detail);
+        Err(fault.mended_by("weights", "none"))
     }
 
     /// Reads the weight of row `number`, counted from 1, from its cell in the column `at`.

@@ -136,8 +136,8 @@ fn check_shown(task: &Task, input: Input<'_>, limit: u64) -> Result<(), TaskErro
         return Ok(());
     }
     let detail = format!(
-        "with their weights, a pass shows {shown} examples, whose order takes more than state_bytes_max: {limit}; divide \
-         all weights by the same number"
+        "with their weights, a pass shows {shown} examples, whose order takes more than state_bytes_max: {limit}; \
+         divide all weights by the same number"
     );
     Err(TaskError::WrongData(detail))
 }

@@ -203,7 +203,8 @@ fn begin<'r>(
         },
         ..RunState::new(stop_conditions::limits(task), random)
     };
-    let is_kept = task.entry.has_receipts() && course.tested.is_some() && task.pruning.is_none();
+    let is_plain = task.pruning.is_none() && task.weights.is_none();
+    let is_kept = task.entry.has_receipts() && course.tested.is_some() && is_plain;
     let mut train_loop = TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order));
     train_loop.kept = task::numbered_examples(task, input)
         .filter(|_| is_kept)

@@ -31,7 +31,8 @@ def learnt(job: halfspace.Job[halfspace.types.TrainResult]) -> tuple[object, ...
 def test_whole_weights_are_repeated_rows(client: halfspace.Client, learner: str, seed: int) -> None:
     frame = table(seed)
     options: dict[str, Any] = {"learner": learner, "labels": "y", "numbers": "real", "seed": seed, "max_passes": 4, "progress": False}
-    repeated = frame.loc[frame.index.repeat(frame["w"] * np.where(frame["y"] == "rare", 3, 1))].drop(columns="w")
+    copies = [weight * (3 if label == "rare" else 1) for weight, label in zip(frame["w"], frame["y"])]
+    repeated = frame.loc[frame.index.repeat(copies)].drop(columns="w")
     weighted = client.train(frame, weights="w", class_weight={"rare": 3}, **options)
     assert learnt(weighted) == learnt(client.train(repeated, **options))
     del options["labels"]

@@ -22,7 +22,7 @@ const SHARED = {
     description: "For examples with names: the share of them that the model drops in the end, those of the smallest weights." },
   multiclass: { title: "More than two classes", type: "string", enum: ["one-vs-rest", "joint"], default: "one-vs-rest",
     description: "Each class learns against all others, or the true and the predicted class learn together (joint)." },
-  class_weight: { title: "Weights of classes", type: "string", default: "all alike",
+  class_weight: { title: "Weights of classes", type: "string", default: "none",
     description: "balanced, or class:weight with commas between them, such as spam:2.5,ham:1. An example of weight 2 counts like two." },
   bias: { title: "Bias", type: "boolean", description: "Whether the hyperplane may miss the origin." },
   reading: { title: "Bits stand for", type: "string", enum: ["signed", "unsigned"], default: "signed", description: "−1 and +1 (signed), or 0 and 1 (unsigned)." },

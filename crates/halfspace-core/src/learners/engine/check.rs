@@ -11,7 +11,7 @@ use crate::learners::engine::task::{
     Task, build, first_member, holdout, shown_examples, state_bytes, task_order, weighted_bytes,
 };
 use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
-use crate::learners::sample::weights::{ClassWeights, Shown, Weighing};
+use crate::learners::sample::weights::{ClassWeights, Shown};
 
 /// Checks everything that can be known before the run starts.
 ///
@@ -117,11 +117,7 @@ fn check_weights(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
             "{name} learns with whole weights only, such as 1 and 2; the catalogue marks the learners that take others \
              with fractional-weights"
         );
-        let rows = Weighing {
-            classes: None,
-            rows: weighing.rows.clone(),
-        };
-        return Err(match rows.parts() {
+        return Err(match weighing.row_parts() {
             1 => wrong_class_weight(&detail),
             _ => TaskError::WrongData(format!("the examples have fractional weights: {detail}")),
         });

@@ -133,19 +133,23 @@ impl Weighing {
     /// The equal parts of a step of which all steps are multiples, 1 if all weights are whole. They depend on no label,
     /// so that a rule can be built before the labels are read.
     pub fn parts(&self) -> u32 {
-        let of_rows = self.rows.as_ref().map_or(1, |rows| rows.parts);
         let of_classes = match &self.classes {
             None => 1,
             Some(ClassWeights::Balanced) => WHOLE,
             Some(ClassWeights::Each(all)) => parts_of(all),
         };
-        let product = of_rows * of_classes;
+        let product = self.row_parts() * of_classes;
         // A product of weights is rounded to a thousandth.
         if WHOLE.is_multiple_of(product) {
             product
         } else {
             WHOLE
         }
+    }
+
+    /// The parts of the examples' own weights, see [`Self::parts`].
+    pub fn row_parts(&self) -> u32 {
+        self.rows.as_ref().map_or(1, |rows| rows.parts)
     }
 
     /// About how many examples a pass over `examples` examples shows. The numbers of examples in the classes are not
